@@ -1,0 +1,1 @@
+"""Makes voice bundles: torch networks, checkpoint loading, ONNX export, TensorRT plans, verification."""

@@ -1,0 +1,1 @@
+"""The torch networks a bundle is exported from."""

@@ -1,0 +1,165 @@
+"""The default voice's codec: 80 Hz teacher latents and pitch <-> 20 Hz frames of FSQ codes -> spectra.
+
+Encoder (offline, not causal) -> grouped FSQ -> causal decoder -> latent, log F0, voicing -> the teacher's last blocks
+and spectral head (`tail`). `vocoder.py` renders the spectra.
+"""
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from build_engines.networks.convnext import ConvNextBlock
+from build_engines.networks.fsq import GroupedFsq
+
+SPECTRUM_PARTS = 5
+
+
+@dataclass(frozen=True)
+class LatentCodecConfig:
+    """Sizes of the codec.
+
+    Attributes:
+        codebook_count: FSQ groups, one code each a frame.
+        levels: FSQ levels of a group.
+        sub_frames: 80 Hz frames in one 20 Hz frame.
+        latent_width: channels of the teacher's latent.
+        wide, narrow: channels at 20 Hz and at 80 Hz.
+        decoder_blocks, refiner_blocks: causal blocks at 20 Hz and at 80 Hz.
+        tail_blocks: the teacher's own blocks behind the latent.
+        bins: spectral bins of a part (n_fft / 2 + 1).
+        sample_rate_hz, hop_samples: of the rendered audio.
+    """
+
+    codebook_count: int = 4
+    levels: tuple[int, ...] = (8, 5, 5, 5)
+    sub_frames: int = 4
+    latent_width: int = 256
+    wide: int = 320
+    narrow: int = 192
+    encoder_blocks_narrow: int = 2
+    encoder_blocks_wide: int = 4
+    decoder_blocks: int = 4
+    refiner_blocks: int = 3
+    tail_blocks: int = 3
+    tail_kernel: int = 7
+    tail_expansion: int = 3
+    bins: int = 601
+    sample_rate_hz: int = 24_000
+    hop_samples: int = 300
+
+    @property
+    def feature_width(self) -> int:
+        """Latent, log F0 and voicing side by side."""
+        return self.latent_width + 2
+
+
+class Encoder(nn.Module):
+    """Standardized features [batch, 80 Hz time, feature_width] -> FSQ scalars [batch, 20 Hz time, fsq width]."""
+
+    def __init__(self, config: LatentCodecConfig, fsq_width: int) -> None:
+        super().__init__()
+        self.sub_frames = config.sub_frames
+        self.inlet = nn.Linear(config.feature_width, config.narrow)
+        self.narrow = nn.Sequential(
+            *[ConvNextBlock(config.narrow, 7, 3, is_causal=False) for _ in range(config.encoder_blocks_narrow)]
+        )
+        self.down = nn.Linear(config.sub_frames * config.narrow, config.wide)
+        self.wide = nn.Sequential(
+            *[ConvNextBlock(config.wide, 5, 3, is_causal=False) for _ in range(config.encoder_blocks_wide)],
+            nn.LayerNorm(config.wide),
+        )
+        self.outlet = nn.Linear(config.wide, fsq_width)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Encode; the time axis must be a multiple of `sub_frames`."""
+        hidden = self.narrow(self.inlet(features))
+        stacked = hidden.unflatten(1, (-1, self.sub_frames)).flatten(2)
+        encoded: Tensor = self.outlet(self.wide(self.down(stacked)))
+        return encoded
+
+
+class Decoder(nn.Module):
+    """FSQ scalars [batch, 20 Hz time, fsq width] -> standardized features [batch, 80 Hz time, feature_width]; causal."""
+
+    def __init__(self, config: LatentCodecConfig, fsq_width: int) -> None:
+        super().__init__()
+        self.sub_frames = config.sub_frames
+        self.inlet = nn.Linear(fsq_width, config.wide)
+        self.wide = nn.ModuleList(ConvNextBlock(config.wide, 5, 3, is_causal=True) for _ in range(config.decoder_blocks))
+        self.up = nn.Linear(config.wide, config.sub_frames * config.narrow)
+        self.narrow = nn.ModuleList(
+            ConvNextBlock(config.narrow, 7, 3, is_causal=True) for _ in range(config.refiner_blocks)
+        )
+        self.norm = nn.LayerNorm(config.narrow)
+        self.outlet = nn.Linear(config.narrow, config.feature_width)
+
+    def forward(self, scalars: Tensor) -> Tensor:
+        """Decode a whole sequence."""
+        hidden = self.inlet(scalars)
+        for block in self.wide:
+            hidden = block(hidden)
+        hidden = self.up(hidden).unflatten(2, (self.sub_frames, -1)).flatten(1, 2)
+        for block in self.narrow:
+            hidden = block(hidden)
+        decoded: Tensor = self.outlet(self.norm(hidden))
+        return decoded
+
+
+class SpectralTail(nn.Module):
+    """The teacher's own last blocks: latent [batch, time, 256] -> spectra [batch, time, 5 * bins] (lh, theta, ln, lr, phi)."""
+
+    def __init__(self, config: LatentCodecConfig) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            ConvNextBlock(config.latent_width, config.tail_kernel, config.tail_expansion, is_causal=False)
+            for _ in range(config.tail_blocks)
+        )
+        self.norm = nn.LayerNorm(config.latent_width)
+        self.head = nn.Linear(config.latent_width, SPECTRUM_PARTS * config.bins)
+
+    def forward(self, latent: Tensor) -> Tensor:
+        """Predict the spectra of a whole sequence."""
+        for block in self.blocks:
+            latent = block(latent)
+        spectra: Tensor = self.head(self.norm(latent))
+        return spectra
+
+
+class LatentCodec(nn.Module):
+    """Encoder, quantizer, decoder and tail, with the statistics that standardize the features."""
+
+    mean: Tensor
+    deviation: Tensor
+
+    def __init__(self, config: LatentCodecConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.fsq = GroupedFsq(config.codebook_count, config.levels)
+        self.encoder = Encoder(config, self.fsq.width)
+        self.decoder = Decoder(config, self.fsq.width)
+        self.tail = SpectralTail(config)
+        self.register_buffer("mean", torch.zeros(config.feature_width))
+        self.register_buffer("deviation", torch.ones(config.feature_width))
+
+    def features(self, latent: Tensor, f0_hz: Tensor) -> Tensor:
+        """Stack latent [..., time, width] and pitch [..., time] into standardized features."""
+        voiced = (f0_hz > VOICED_HZ).to(latent.dtype)
+        log_f0 = torch.log(f0_hz.clamp_min(60.0)) * voiced + self.mean[-2] * (1 - voiced)
+        stacked = torch.cat([latent, log_f0[..., None], voiced[..., None]], -1)
+        return (stacked - self.mean) / self.deviation
+
+    def encode(self, features: Tensor) -> Tensor:
+        """Return the quantized scalars of standardized features."""
+        quantized: Tensor = self.fsq(self.encoder(features))
+        return quantized
+
+    def split(self, decoded: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return latent, log F0 and the voicing logit of decoded features, in natural units."""
+        natural = decoded.float() * self.deviation + self.mean
+        width = self.config.latent_width
+        return natural[..., :width], natural[..., width], decoded[..., width + 1].float()
+
+
+VOICED_HZ = 40.0

@@ -1,0 +1,140 @@
+"""The decoder-only transformer of every talker: RMSNorm, grouped-query attention with interleaved RoPE, SwiGLU.
+
+One configuration is Fish Speech 1.5's slow or fast transformer, another the default voice's. `forward` sees whole
+sequences (training, golden vectors); the exporter drives the same layers one step at a time with a KV cache.
+"""
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class TransformerConfig:
+    """Sizes of one transformer.
+
+    Attributes:
+        width: channels of the residual stream.
+        layers, heads, kv_heads, head_dim: attention geometry; `heads` is a multiple of `kv_heads`.
+        ffn_width: inner channels of SwiGLU.
+        rope_base: base of the rotary angles.
+        norm_eps: epsilon of RMSNorm.
+        qkv_bias: whether the joint projection has a bias.
+        dropout: probability on the residual branches, training only.
+    """
+
+    width: int
+    layers: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    ffn_width: int
+    rope_base: float = 10_000.0
+    norm_eps: float = 1e-5
+    qkv_bias: bool = False
+    dropout: float = 0.0
+
+
+def rope_table(position_count: int, head_dim: int, base: float) -> tuple[Tensor, Tensor]:
+    """Return cos and sin, each float32 [position_count, head_dim / 2], of the rotary angles (Su et al., 2021)."""
+    frequencies = base ** (-torch.arange(0, head_dim, 2).float() / head_dim)
+    angles = torch.arange(position_count).float()[:, None] * frequencies
+    return angles.cos(), angles.sin()
+
+
+def rotate(vectors: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Rotate neighboring channel pairs of [batch, heads, time, head_dim] by angles [time, head_dim / 2]."""
+    even, odd = vectors[..., 0::2], vectors[..., 1::2]
+    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], -1).flatten(-2)
+
+
+class RmsNorm(nn.Module):
+    """Root-mean-square normalization; statistics in float32, as in Llama."""
+
+    def __init__(self, width: int, eps: float) -> None:
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """Normalize the last axis."""
+        return F.rms_norm(hidden.float(), (hidden.shape[-1],), self.weight.float(), self.eps).to(hidden.dtype)
+
+
+class Attention(nn.Module):
+    """Grouped-query self-attention with one joint projection for queries, keys and values."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.config = config
+        joint = (config.heads + 2 * config.kv_heads) * config.head_dim
+        self.wqkv = nn.Linear(config.width, joint, bias=config.qkv_bias)
+        self.wo = nn.Linear(config.heads * config.head_dim, config.width, bias=False)
+
+    def project(self, hidden: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return queries [batch, heads, time, head_dim] and keys, values [batch, kv_heads, time, head_dim]."""
+        config = self.config
+        sizes = [config.heads * config.head_dim] + 2 * [config.kv_heads * config.head_dim]
+        parts = self.wqkv(hidden).split(sizes, -1)
+        queries, keys, values = (part.unflatten(-1, (-1, config.head_dim)).transpose(1, 2) for part in parts)
+        return queries, keys, values
+
+    def forward(self, hidden: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        """Attend causally over a whole sequence [batch, time, width]."""
+        queries, keys, values = self.project(hidden)
+        queries, keys = rotate(queries, cos, sin).to(values.dtype), rotate(keys, cos, sin).to(values.dtype)
+        repeat = self.config.heads // self.config.kv_heads
+        keys, values = keys.repeat_interleave(repeat, 1), values.repeat_interleave(repeat, 1)
+        mixed = F.scaled_dot_product_attention(queries, keys, values, is_causal=True)
+        attended: Tensor = self.wo(mixed.transpose(1, 2).flatten(2))
+        return attended
+
+
+class FeedForward(nn.Module):
+    """SwiGLU: w2(silu(w1 x) * w3 x), with w1 and w3 in one matrix."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.w13 = nn.Linear(config.width, 2 * config.ffn_width, bias=False)
+        self.w2 = nn.Linear(config.ffn_width, config.width, bias=False)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """Map [..., width] to the same shape."""
+        gate, value = self.w13(hidden).chunk(2, -1)
+        mapped: Tensor = self.w2(F.silu(gate) * value)
+        return mapped
+
+
+class TransformerLayer(nn.Module):
+    """Pre-norm attention and feed-forward with residual connections."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.attention_norm = RmsNorm(config.width, config.norm_eps)
+        self.attention = Attention(config)
+        self.ffn_norm = RmsNorm(config.width, config.norm_eps)
+        self.ffn = FeedForward(config)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, hidden: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        """Map a whole sequence [batch, time, width] to the same shape."""
+        hidden = hidden + self.dropout(self.attention(self.attention_norm(hidden), cos, sin))
+        return hidden + self.dropout(self.ffn(self.ffn_norm(hidden)))
+
+
+class Transformer(nn.Module):
+    """A stack of layers; the final norm belongs to the caller, since Fish Speech feeds its fast network before it."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.layers = nn.ModuleList(TransformerLayer(config) for _ in range(config.layers))
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """Map a whole sequence [batch, time, width], causally, to the same shape."""
+        cos, sin = rope_table(hidden.shape[1], self.config.head_dim, self.config.rope_base)
+        for layer in self.layers:
+            hidden = layer(hidden, cos, sin)
+        return hidden

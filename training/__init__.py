@@ -1,0 +1,1 @@
+"""The recipe that made the default voice: texts, teacher, codec, talker, evaluation."""
