@@ -14,6 +14,7 @@ SHARD_SENTENCES = 500
 MIN_PHONEMES, MAX_PHONEMES = 4, 130
 LEAD_UNITS, TAIL_UNITS = 2, 4
 SUB_FRAMES = 4
+FIRST_EXTRA_SHARD = 9000
 
 
 @dataclass(frozen=True)
@@ -74,12 +75,14 @@ def _trimmed(ids: list[int], teacher: Teacher, speed: float) -> Sentence:
     return Sentence(np.asarray(ids), durations, latent.astype(np.float16), f0_hz.astype(np.float32))
 
 
-def make_shards(sentences: list[str], folder: Path, worker: int, worker_count: int, hours: float) -> None:
+def make_shards(
+    sentences: list[str], folder: Path, worker: int, worker_count: int, hours: float, first_number: int = 0
+) -> None:
     """Write every `worker_count`-th shard until the whole set holds about `hours` of speech; skips finished files."""
     folder.mkdir(parents=True, exist_ok=True)
     teacher, made_hours, started = Teacher(), 0.0, time.monotonic()
     for number, first in enumerate(range(0, len(sentences), SHARD_SENTENCES)):
-        path = folder / f"shard_{number:04d}.npz"
+        path = folder / f"shard_{first_number + number:04d}.npz"
         if number % worker_count != worker:
             continue
         if path.exists():
@@ -117,9 +120,12 @@ def read_sentences_of(path: Path) -> Iterator[Sentence]:
 def _main() -> None:
     import sys
 
-    from training.texts import read_sentences
+    from training.texts import extra_utterances, read_sentences
 
-    make_shards(read_sentences(), Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]))
+    folder, worker, worker_count, hours = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
+    sentences = read_sentences()
+    make_shards(extra_utterances(sentences), folder, worker, worker_count, hours, first_number=FIRST_EXTRA_SHARD)
+    make_shards(sentences, folder, worker, worker_count, hours)
 
 
 if __name__ == "__main__":
