@@ -22,6 +22,7 @@ class TransformerConfig:
         rope_base: base of the rotary angles.
         norm_eps: epsilon of RMSNorm.
         qkv_bias: whether the joint projection has a bias.
+        rope_rounded: use the rotary table rounded to bfloat16 that Fish Speech was trained with.
         dropout: probability on the residual branches, training only.
     """
 
@@ -34,13 +35,21 @@ class TransformerConfig:
     rope_base: float = 10_000.0
     norm_eps: float = 1e-5
     qkv_bias: bool = False
+    rope_rounded: bool = False
     dropout: float = 0.0
 
 
-def rope_table(position_count: int, head_dim: int, base: float) -> tuple[Tensor, Tensor]:
-    """Return cos and sin, each float32 [position_count, head_dim / 2], of the rotary angles (Su et al., 2021)."""
-    frequencies = base ** (-torch.arange(0, head_dim, 2).float() / head_dim)
+def rope_table(position_count: int, head_dim: int, base: float, *, rounded: bool = False) -> tuple[Tensor, Tensor]:
+    """Return cos and sin, each float32 [position_count, head_dim / 2], of the rotary angles (Su et al., 2021).
+
+    With `rounded` they hold bfloat16 values. The angles are then computed as Fish Speech does, by reciprocals: one bit
+    of difference in an angle can change a rounded value.
+    """
+    exponents = torch.arange(0, head_dim, 2).float() / head_dim
+    frequencies = 1.0 / base**exponents if rounded else base**-exponents
     angles = torch.arange(position_count).float()[:, None] * frequencies
+    if rounded:
+        return angles.cos().bfloat16().float(), angles.sin().bfloat16().float()
     return angles.cos(), angles.sin()
 
 
@@ -134,7 +143,8 @@ class Transformer(nn.Module):
 
     def forward(self, hidden: Tensor) -> Tensor:
         """Map a whole sequence [batch, time, width], causally, to the same shape."""
-        cos, sin = rope_table(hidden.shape[1], self.config.head_dim, self.config.rope_base)
+        config = self.config
+        cos, sin = rope_table(hidden.shape[1], config.head_dim, config.rope_base, rounded=config.rope_rounded)
         for layer in self.layers:
             hidden = layer(hidden, cos, sin)
         return hidden
