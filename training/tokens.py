@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import torch
+from tqdm import tqdm
 
 from build_engines.networks.latent_codec import LatentCodec, LatentCodecConfig
 from build_engines.networks.pointer_talker import BEGIN_ADVANCE, END_ADVANCE, MAX_DWELL
@@ -35,7 +36,9 @@ class Example:
     codes: npt.NDArray[np.int64]
 
 
-def make_example(prompt: npt.NDArray[np.int64], durations: npt.NDArray[np.int64], codes: npt.NDArray[np.int64]) -> Example:
+def make_example(
+    prompt: npt.NDArray[np.int64], durations: npt.NDArray[np.int64], codes: npt.NDArray[np.int64]
+) -> Example:
     """Align codes [frames, codebooks] with phonemes that last `durations` half frames (at least one each)."""
     spoken = np.repeat(np.arange(len(durations)), durations)
     missing = HALVES * len(codes) - len(spoken)
@@ -78,7 +81,7 @@ def encode_sentence(codec: LatentCodec, sentence: Sentence) -> npt.NDArray[np.in
 def encode_shards(codec: LatentCodec, data: Path, out: Path) -> None:
     """Write one token file per shard; finished ones are skipped."""
     out.mkdir(parents=True, exist_ok=True)
-    for path in read_shards(data):
+    for path in tqdm(read_shards(data), desc="tokens", unit="shard"):
         target = out / path.name
         if target.exists():
             continue
@@ -94,7 +97,6 @@ def encode_shards(codec: LatentCodec, data: Path, out: Path) -> None:
             id_counts=np.array([len(item.ids) for item in sentences]),
         )
         temporary.replace(target)
-        print(f"{target.name}: {len(codes)} sentences", flush=True)
 
 
 def read_examples(path: Path) -> Iterator[Example]:

@@ -1,11 +1,9 @@
 """Trains the talker on aligned examples: cross-entropy of the advance and of every code, teacher forced.
 
-Batches hold utterances of like length, about `--batch-frames` frames each. The rate warms up, stays, and falls
+Batches hold utterances of like length, about `batch_frames` frames each. The rate warms up, stays, and falls
 linearly to zero over the last part of the run; the averaged weights (EMA) are saved beside the raw ones.
 """
 
-import argparse
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from tqdm import tqdm
 
 from build_engines.networks.pointer_talker import END_ADVANCE, PointerTalker, PointerTalkerConfig
 from training import checkpoint
@@ -24,6 +23,7 @@ WARM_UP_STEPS = 150
 SHORT_ONLY_STEPS, SHORT_FRAMES = 300, 64
 VALIDATION_COUNT = 64
 POOL = 800
+REPORT_EVERY, SAVE_EVERY, VALIDATE_EVERY = 50, 100, 200
 Batch = dict[str, Tensor]
 
 
@@ -68,9 +68,7 @@ def losses(talker: PointerTalker, batch: Batch) -> Tensor:
         hidden = slow_hidden(talker, batch)
         valid = torch.arange(hidden.shape[1])[None] < batch["row_count"][:, None]
         advance_logits = talker.advance_head(hidden[valid])
-        start = talker.fast_start(
-            hidden, batch["prompt"], batch["prompt_count"], batch["pointers"], batch["advances"]
-        )
+        start = talker.fast_start(hidden, batch["prompt"], batch["prompt_count"], batch["pointers"], batch["advances"])
         spoken = valid & (batch["advances"] != END_ADVANCE)
         codes = batch["codes"][spoken]
         code_logits = talker.code_logits(start[spoken], codes)
@@ -104,7 +102,7 @@ def validate(talker: PointerTalker, examples: list[Example]) -> str:
     talker.eval()
     parts = [losses(talker, collate(examples[at : at + 16])) for at in range(0, len(examples), 16)]
     talker.train()
-    return " ".join(f"{value:.3f}" for value in torch.stack(parts).mean(0).tolist())
+    return _text(torch.stack(parts).mean(0))
 
 
 class Run:
@@ -122,7 +120,9 @@ class Run:
             self.talker.load_state_dict(state["raw"])
             self.optimizer.load_state_dict(state["optimizer"])
             self.step = state["step"]
-        self.average = {name: tensor.clone() for name, tensor in (state["talker"] if state else self.talker.state_dict()).items()}
+        self.average = {
+            name: tensor.clone() for name, tensor in (state["talker"] if state else self.talker.state_dict()).items()
+        }
 
     def save(self) -> None:
         """Write the checkpoint; `talker` holds the averaged weights."""
@@ -152,44 +152,25 @@ def rate_at(step: int, steps: int, decay_share: float) -> float:
 
 
 def train(tokens: Path, out: Path, steps: int, batch_frames: int, decay_share: float) -> None:
-    """Train until `steps`, saving every 100 steps."""
+    """Train until `steps`, saving and validating now and then."""
     examples = [item for path in read_shards(tokens) for item in read_examples(path)]
     held_out, examples = examples[:VALIDATION_COUNT], examples[VALIDATION_COUNT:]
-    hours = sum(len(item.codes) for item in examples) / 20 / 3600
-    run = Run(out)
-    print(f"{len(examples)} sentences, {hours:.1f} h, step {run.step}/{steps}", flush=True)
-    started, frames, recent = time.monotonic(), 0, []
-    while run.step < steps:
-        for batch in batches(examples, batch_frames, run.step, short_only=run.step < SHORT_ONLY_STEPS):
-            recent.append(run.learn(batch, rate_at(run.step, steps, decay_share)))
-            frames += int(batch["row_count"].sum())
-            if run.step % 50 == 0:
-                means = " ".join(f"{value:.3f}" for value in torch.stack(recent).mean(0).tolist())
-                speed = frames / (time.monotonic() - started)
-                print(f"step {run.step}/{steps} loss {means} {speed:.0f} frames/s", flush=True)
-                recent = []
-            if run.step % 100 == 0 or run.step == steps:
-                run.save()
-            if run.step % 200 == 0:
-                print(f"validation {validate(run.talker, held_out)}", flush=True)
-            if run.step >= steps or (run.step == SHORT_ONLY_STEPS):
-                break
+    run, recent, validation = Run(out), [], ""
+    with tqdm(total=steps, initial=run.step, desc="talker", unit="step") as progress:
+        while run.step < steps:
+            short_only = run.step < SHORT_ONLY_STEPS
+            for batch in batches(examples, batch_frames, run.step, short_only=short_only):
+                recent = [*recent, run.learn(batch, rate_at(run.step, steps, decay_share))][-REPORT_EVERY:]
+                progress.update()
+                if run.step % VALIDATE_EVERY == 0:
+                    validation = validate(run.talker, held_out)
+                if run.step % REPORT_EVERY == 0:
+                    progress.set_postfix_str(f"loss {_text(torch.stack(recent).mean(0))} validation {validation}")
+                if run.step % SAVE_EVERY == 0 or run.step == steps:
+                    run.save()
+                if run.step in (steps, SHORT_ONLY_STEPS):
+                    break
 
 
-def main() -> None:
-    """Command line of the talker's training."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tokens", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=5000)
-    parser.add_argument("--batch-frames", type=int, default=1200)
-    parser.add_argument("--decay-share", type=float, default=0.4)
-    parser.add_argument("--threads", type=int, default=1)
-    args = parser.parse_args()
-    torch.set_num_threads(args.threads)
-    torch.manual_seed(1234)
-    train(args.tokens, args.out, args.steps, args.batch_frames, args.decay_share)
-
-
-if __name__ == "__main__":
-    main()
+def _text(values: Tensor) -> str:
+    return " ".join(f"{value:.3f}" for value in values.tolist())

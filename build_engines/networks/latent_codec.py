@@ -7,7 +7,6 @@ and spectral head (`tail`). `vocoder.py` renders the spectra.
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from build_engines.networks.convnext import ConvNextBlock
@@ -81,13 +80,15 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    """FSQ scalars [batch, 20 Hz time, fsq width] -> standardized features [batch, 80 Hz time, feature_width]; causal."""
+    """FSQ scalars [batch, 20 Hz time, fsq width] -> standardized features [batch, 80 Hz time, width]; causal."""
 
     def __init__(self, config: LatentCodecConfig, fsq_width: int) -> None:
         super().__init__()
         self.sub_frames = config.sub_frames
         self.inlet = nn.Linear(fsq_width, config.wide)
-        self.wide = nn.ModuleList(ConvNextBlock(config.wide, 5, 3, is_causal=True) for _ in range(config.decoder_blocks))
+        self.wide = nn.ModuleList(
+            ConvNextBlock(config.wide, 5, 3, is_causal=True) for _ in range(config.decoder_blocks)
+        )
         self.up = nn.Linear(config.wide, config.sub_frames * config.narrow)
         self.narrow = nn.ModuleList(
             ConvNextBlock(config.narrow, 7, 3, is_causal=True) for _ in range(config.refiner_blocks)
@@ -108,7 +109,7 @@ class Decoder(nn.Module):
 
 
 class SpectralTail(nn.Module):
-    """The teacher's own last blocks: latent [batch, time, 256] -> spectra [batch, time, 5 * bins] (lh, theta, ln, lr, phi)."""
+    """The teacher's last blocks: latent [batch, time, 256] -> spectra [batch, time, 5 * bins], lh theta ln lr phi."""
 
     def __init__(self, config: LatentCodecConfig) -> None:
         super().__init__()

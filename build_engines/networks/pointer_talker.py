@@ -132,7 +132,9 @@ class PointerTalker(nn.Module):
             codes = codes + F.embedding(rows[..., 4 + codebook], self.code_in.table(codebook))
         return hidden + torch.where((advance == BEGIN_ADVANCE)[..., None], 0.0, codes)
 
-    def fast_start(self, hidden: Tensor, prompt: Tensor, prompt_count: Tensor, pointer: Tensor, advance: Tensor) -> Tensor:
+    def fast_start(
+        self, hidden: Tensor, prompt: Tensor, prompt_count: Tensor, pointer: Tensor, advance: Tensor
+    ) -> Tensor:
         """Return the fast transformer's first input: the slow hidden state and the phonemes about to be rendered."""
         started: Tensor = self.fast_in(hidden) + self.fast_window(prompt, prompt_count, pointer)
         return started + self.fast_advance(advance.clamp(0, ADVANCE_COUNT - 1))
