@@ -92,14 +92,12 @@ class Cancel(_message.Message):
     def __init__(self) -> None: ...
 
 class Started(_message.Message):
-    __slots__ = ("audio_format", "config", "queue_wait")
+    __slots__ = ("audio_format", "config")
     AUDIO_FORMAT_FIELD_NUMBER: _ClassVar[int]
     CONFIG_FIELD_NUMBER: _ClassVar[int]
-    QUEUE_WAIT_FIELD_NUMBER: _ClassVar[int]
     audio_format: _audio_pb2.AudioFormat
     config: SynthesisConfig
-    queue_wait: _duration_pb2.Duration
-    def __init__(self, audio_format: _Optional[_Union[_audio_pb2.AudioFormat, _Mapping]] = ..., config: _Optional[_Union[SynthesisConfig, _Mapping]] = ..., queue_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    def __init__(self, audio_format: _Optional[_Union[_audio_pb2.AudioFormat, _Mapping]] = ..., config: _Optional[_Union[SynthesisConfig, _Mapping]] = ...) -> None: ...
 
 class AudioChunk(_message.Message):
     __slots__ = ("content", "start_offset", "duration", "segment_index", "words")
@@ -116,56 +114,60 @@ class AudioChunk(_message.Message):
     def __init__(self, content: _Optional[bytes] = ..., start_offset: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., duration: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., segment_index: _Optional[int] = ..., words: _Optional[_Iterable[_Union[WordTiming, _Mapping]]] = ...) -> None: ...
 
 class WordTiming(_message.Message):
-    __slots__ = ("text", "start_offset", "end_offset")
+    __slots__ = ("text", "start_offset", "segment_index", "character_offset", "character_count")
     TEXT_FIELD_NUMBER: _ClassVar[int]
     START_OFFSET_FIELD_NUMBER: _ClassVar[int]
-    END_OFFSET_FIELD_NUMBER: _ClassVar[int]
+    SEGMENT_INDEX_FIELD_NUMBER: _ClassVar[int]
+    CHARACTER_OFFSET_FIELD_NUMBER: _ClassVar[int]
+    CHARACTER_COUNT_FIELD_NUMBER: _ClassVar[int]
     text: str
     start_offset: _duration_pb2.Duration
-    end_offset: _duration_pb2.Duration
-    def __init__(self, text: _Optional[str] = ..., start_offset: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., end_offset: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    segment_index: int
+    character_offset: int
+    character_count: int
+    def __init__(self, text: _Optional[str] = ..., start_offset: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., segment_index: _Optional[int] = ..., character_offset: _Optional[int] = ..., character_count: _Optional[int] = ...) -> None: ...
 
 class SegmentFinished(_message.Message):
-    __slots__ = ("segment_index", "text", "start_offset", "duration", "finish_reason", "unspoken_characters")
+    __slots__ = ("segment_index", "text", "start_offset", "duration", "finish_reason", "unspoken")
     SEGMENT_INDEX_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     START_OFFSET_FIELD_NUMBER: _ClassVar[int]
     DURATION_FIELD_NUMBER: _ClassVar[int]
     FINISH_REASON_FIELD_NUMBER: _ClassVar[int]
-    UNSPOKEN_CHARACTERS_FIELD_NUMBER: _ClassVar[int]
+    UNSPOKEN_FIELD_NUMBER: _ClassVar[int]
     segment_index: int
     text: str
     start_offset: _duration_pb2.Duration
     duration: _duration_pb2.Duration
     finish_reason: SegmentFinishReason
-    unspoken_characters: str
-    def __init__(self, segment_index: _Optional[int] = ..., text: _Optional[str] = ..., start_offset: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., duration: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., finish_reason: _Optional[_Union[SegmentFinishReason, str]] = ..., unspoken_characters: _Optional[str] = ...) -> None: ...
+    unspoken: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, segment_index: _Optional[int] = ..., text: _Optional[str] = ..., start_offset: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., duration: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., finish_reason: _Optional[_Union[SegmentFinishReason, str]] = ..., unspoken: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Cancelled(_message.Message):
-    __slots__ = ("audio_duration", "finished_segment_count")
-    AUDIO_DURATION_FIELD_NUMBER: _ClassVar[int]
-    FINISHED_SEGMENT_COUNT_FIELD_NUMBER: _ClassVar[int]
-    audio_duration: _duration_pb2.Duration
-    finished_segment_count: int
-    def __init__(self, audio_duration: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., finished_segment_count: _Optional[int] = ...) -> None: ...
+    __slots__ = ("sent_duration", "played_duration", "last_word_sent", "last_word_played")
+    SENT_DURATION_FIELD_NUMBER: _ClassVar[int]
+    PLAYED_DURATION_FIELD_NUMBER: _ClassVar[int]
+    LAST_WORD_SENT_FIELD_NUMBER: _ClassVar[int]
+    LAST_WORD_PLAYED_FIELD_NUMBER: _ClassVar[int]
+    sent_duration: _duration_pb2.Duration
+    played_duration: _duration_pb2.Duration
+    last_word_sent: WordTiming
+    last_word_played: WordTiming
+    def __init__(self, sent_duration: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., played_duration: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., last_word_sent: _Optional[_Union[WordTiming, _Mapping]] = ..., last_word_played: _Optional[_Union[WordTiming, _Mapping]] = ...) -> None: ...
 
 class Finished(_message.Message):
-    __slots__ = ("finish_reason", "audio_duration", "segment_count", "character_count", "time_to_first_audio", "elapsed_time", "gap_count")
+    __slots__ = ("finish_reason", "audio_duration", "segment_count", "character_count", "time_to_first_audio")
     FINISH_REASON_FIELD_NUMBER: _ClassVar[int]
     AUDIO_DURATION_FIELD_NUMBER: _ClassVar[int]
     SEGMENT_COUNT_FIELD_NUMBER: _ClassVar[int]
     CHARACTER_COUNT_FIELD_NUMBER: _ClassVar[int]
     TIME_TO_FIRST_AUDIO_FIELD_NUMBER: _ClassVar[int]
-    ELAPSED_TIME_FIELD_NUMBER: _ClassVar[int]
-    GAP_COUNT_FIELD_NUMBER: _ClassVar[int]
     finish_reason: UtteranceFinishReason
     audio_duration: _duration_pb2.Duration
     segment_count: int
     character_count: int
     time_to_first_audio: _duration_pb2.Duration
-    elapsed_time: _duration_pb2.Duration
-    gap_count: int
-    def __init__(self, finish_reason: _Optional[_Union[UtteranceFinishReason, str]] = ..., audio_duration: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., segment_count: _Optional[int] = ..., character_count: _Optional[int] = ..., time_to_first_audio: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., elapsed_time: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., gap_count: _Optional[int] = ...) -> None: ...
+    def __init__(self, finish_reason: _Optional[_Union[UtteranceFinishReason, str]] = ..., audio_duration: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., segment_count: _Optional[int] = ..., character_count: _Optional[int] = ..., time_to_first_audio: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class Heartbeat(_message.Message):
     __slots__ = ()

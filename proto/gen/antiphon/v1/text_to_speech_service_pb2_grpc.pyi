@@ -41,6 +41,7 @@ class TextToSpeechServiceStub:
     - RESOURCE_EXHAUSTED: the server is full; come back after the time in `RetryInfo`.
     - UNAVAILABLE: the server is stopping; another one may answer, see `RetryInfo`.
     - DEADLINE_EXCEEDED: the deadline of the call or the idle timeout of the stream has passed.
+    - ABORTED: the client did not read for so long that the server gave its place away.
     - UNIMPLEMENTED: this server or this voice cannot do that.
     - UNAUTHENTICATED: the server wants `authorization: Bearer <key>` in the metadata.
     - INTERNAL: a fault of the server; quote the request id.
@@ -81,6 +82,7 @@ class TextToSpeechServiceAsyncStub(TextToSpeechServiceStub):
     - RESOURCE_EXHAUSTED: the server is full; come back after the time in `RetryInfo`.
     - UNAVAILABLE: the server is stopping; another one may answer, see `RetryInfo`.
     - DEADLINE_EXCEEDED: the deadline of the call or the idle timeout of the stream has passed.
+    - ABORTED: the client did not read for so long that the server gave its place away.
     - UNIMPLEMENTED: this server or this voice cannot do that.
     - UNAUTHENTICATED: the server wants `authorization: Bearer <key>` in the metadata.
     - INTERNAL: a fault of the server; quote the request id.
@@ -117,6 +119,7 @@ class TextToSpeechServiceServicer(metaclass=_abc_1.ABCMeta):
     - RESOURCE_EXHAUSTED: the server is full; come back after the time in `RetryInfo`.
     - UNAVAILABLE: the server is stopping; another one may answer, see `RetryInfo`.
     - DEADLINE_EXCEEDED: the deadline of the call or the idle timeout of the stream has passed.
+    - ABORTED: the client did not read for so long that the server gave its place away.
     - UNIMPLEMENTED: this server or this voice cannot do that.
     - UNAUTHENTICATED: the server wants `authorization: Bearer <key>` in the metadata.
     - INTERNAL: a fault of the server; quote the request id.
