@@ -1,0 +1,1 @@
+"""Running compiled networks: bundles, tensors and the backends. Knows no text, no gRPC and no torch."""
