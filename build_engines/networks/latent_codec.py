@@ -4,54 +4,13 @@ Encoder (offline, not causal) -> grouped FSQ -> causal decoder -> latent, log F0
 and spectral head (`tail`). `vocoder.py` renders the spectra.
 """
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor, nn
 
 from build_engines.networks.convnext import ConvNextBlock
 from build_engines.networks.fsq import GroupedFsq
-
-SPECTRUM_PARTS = 5
-
-
-@dataclass(frozen=True)
-class LatentCodecConfig:
-    """Sizes of the codec.
-
-    Attributes:
-        codebook_count: FSQ groups, one code each a frame.
-        levels: FSQ levels of a group.
-        sub_frames: 80 Hz frames in one 20 Hz frame.
-        latent_width: channels of the teacher's latent.
-        wide, narrow: channels at 20 Hz and at 80 Hz.
-        decoder_blocks, refiner_blocks: causal blocks at 20 Hz and at 80 Hz.
-        tail_blocks: the teacher's own blocks behind the latent.
-        bins: spectral bins of a part (n_fft / 2 + 1).
-        sample_rate_hz, hop_samples: of the rendered audio.
-    """
-
-    codebook_count: int = 4
-    levels: tuple[int, ...] = (8, 5, 5, 5)
-    sub_frames: int = 4
-    latent_width: int = 256
-    wide: int = 320
-    narrow: int = 192
-    encoder_blocks_narrow: int = 2
-    encoder_blocks_wide: int = 4
-    decoder_blocks: int = 4
-    refiner_blocks: int = 3
-    tail_blocks: int = 3
-    tail_kernel: int = 7
-    tail_expansion: int = 3
-    bins: int = 601
-    sample_rate_hz: int = 24_000
-    hop_samples: int = 300
-
-    @property
-    def feature_width(self) -> int:
-        """Latent, log F0 and voicing side by side."""
-        return self.latent_width + 2
+from build_engines.networks.latent_codec_config import SPECTRUM_PARTS as SPECTRUM_PARTS
+from build_engines.networks.latent_codec_config import LatentCodecConfig as LatentCodecConfig
 
 
 class Encoder(nn.Module):

@@ -6,40 +6,19 @@ phoneme in the first (1) or second (2) half of the frame, in both (3), in neithe
 gives exact word times and a sure stop rule. A row is [phoneme, advance, pointer, dwell, c0..cK-1]; see `ROW_COLUMNS`.
 """
 
-from dataclasses import dataclass, field
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from build_engines.networks.fsq import GroupedFsq
-from build_engines.networks.transformer import RmsNorm, Transformer, TransformerConfig
-
-ROW_COLUMNS = ("phoneme", "advance", "pointer", "dwell")
-ADVANCE_COUNT = 5
-END_ADVANCE = 4
-BEGIN_ADVANCE = 5
-WINDOW = (-1, 0, 1, 2, 3)
-MAX_DWELL = 23
-
-
-@dataclass(frozen=True)
-class PointerTalkerConfig:
-    """Sizes of the talker.
-
-    Attributes:
-        slow, fast: the two transformers.
-        codebook_count, levels: of the codec whose codes are spoken.
-        phoneme_count: phoneme ids are below this; the id itself stands for "outside the text".
-        end_dwell: stop when the last phoneme has been held for more than this many half frames.
-    """
-
-    slow: TransformerConfig = field(default_factory=lambda: TransformerConfig(256, 6, 4, 2, 64, 704, dropout=0.05))
-    fast: TransformerConfig = field(default_factory=lambda: TransformerConfig(256, 2, 4, 4, 64, 512, dropout=0.05))
-    codebook_count: int = 4
-    levels: tuple[int, ...] = (8, 5, 5, 5)
-    phoneme_count: int = 178
-    end_dwell: int = 12
+from build_engines.networks.pointer_talker_config import ADVANCE_COUNT as ADVANCE_COUNT
+from build_engines.networks.pointer_talker_config import BEGIN_ADVANCE as BEGIN_ADVANCE
+from build_engines.networks.pointer_talker_config import END_ADVANCE as END_ADVANCE
+from build_engines.networks.pointer_talker_config import MAX_DWELL as MAX_DWELL
+from build_engines.networks.pointer_talker_config import ROW_COLUMNS as ROW_COLUMNS
+from build_engines.networks.pointer_talker_config import WINDOW as WINDOW
+from build_engines.networks.pointer_talker_config import PointerTalkerConfig as PointerTalkerConfig
+from build_engines.networks.transformer import RmsNorm, Transformer
 
 
 class CodeTables(nn.Module):

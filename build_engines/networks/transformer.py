@@ -4,39 +4,11 @@ One configuration is Fish Speech 1.5's slow or fast transformer, another the def
 sequences (training, golden vectors); the exporter drives the same layers one step at a time with a KV cache.
 """
 
-from dataclasses import dataclass
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-
-@dataclass(frozen=True)
-class TransformerConfig:
-    """Sizes of one transformer.
-
-    Attributes:
-        width: channels of the residual stream.
-        layers, heads, kv_heads, head_dim: attention geometry; `heads` is a multiple of `kv_heads`.
-        ffn_width: inner channels of SwiGLU.
-        rope_base: base of the rotary angles.
-        norm_eps: epsilon of RMSNorm.
-        qkv_bias: whether the joint projection has a bias.
-        rope_rounded: use the rotary table rounded to bfloat16 that Fish Speech was trained with.
-        dropout: probability on the residual branches, training only.
-    """
-
-    width: int
-    layers: int
-    heads: int
-    kv_heads: int
-    head_dim: int
-    ffn_width: int
-    rope_base: float = 10_000.0
-    norm_eps: float = 1e-5
-    qkv_bias: bool = False
-    rope_rounded: bool = False
-    dropout: float = 0.0
+from build_engines.networks.transformer_config import TransformerConfig as TransformerConfig
 
 
 def rope_table(position_count: int, head_dim: int, base: float, *, rounded: bool = False) -> tuple[Tensor, Tensor]:
