@@ -1,6 +1,6 @@
 """The schema of a voice bundle's `manifest.json`, as frozen dataclasses: the keys of the file are the fields here.
 
-Reading is strict (`manifest_reading`), checking the bundle is `bundle_loading`, writing is `manifest_writing`.
+`manifest_loading` reads and checks a bundle, `manifest_writing` writes one.
 """
 
 from collections.abc import Mapping
@@ -163,7 +163,7 @@ class ParitySpec:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A whole `manifest.json`. `hashes` names every file of the bundle but the manifest itself."""
+    """A whole `manifest.json`. `hashes` names every file that runs or proves."""
 
     schema_version: int
     id: str
