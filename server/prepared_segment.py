@@ -1,0 +1,40 @@
+"""What a front end makes of a segment: rows for the talker, the words in them, and what cannot be spoken."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class WordSpan:
+    """A word of the segment and the rows that speak it."""
+
+    text: str
+    """The word as it stands in the text: `segment.text[char_start:char_end]`, without the punctuation around it."""
+    first_row: int
+    """Prompt position of the word's first phoneme; the talker's pointer reaches it when the word begins to sound."""
+    end_row: int
+    """Prompt position behind the word's last phoneme."""
+    char_start: int
+    char_end: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PreparedSegment:
+    """A piece of text ready to be spoken.
+
+    Attributes:
+        text: The piece exactly as it stood in the text, white space included.
+        row_ids: int32 [rows, columns]. The last row is the input of the first step, the rows before it are prefilled.
+            No rows: there is nothing in the piece that can be spoken.
+        words: In the order of speech; rows and characters of one word never overlap those of another.
+        unspoken: The parts of the text that were left out because the voice cannot speak them, in their order.
+        max_frames: Run-away guard: the most frames this text could need; 0 without rows.
+    """
+
+    text: str
+    row_ids: NDArray[np.int32]
+    words: tuple[WordSpan, ...]
+    unspoken: tuple[str, ...]
+    max_frames: int
