@@ -35,7 +35,7 @@ lint: .venv/developer.stamp
 contract: .venv/developer.stamp
 	$(BIN)/buf lint proto
 	$(BIN)/buf format proto --diff --exit-code
-	$(BIN)/buf breaking proto --against proto/released.binpb
+	$(BIN)/buf breaking proto --against proto/baseline.binpb
 	$(BIN)/python proto/generate.py --check
 
 layers: .venv/developer.stamp
