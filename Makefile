@@ -12,6 +12,7 @@ TEXT ?= Hello! I am Antiphon. You hear me while this sentence is still being mad
 export TEXT
 
 BIN := .venv/bin
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
 PROTO_PATH := .:clients:proto/gen
 DEMO_WAV ?= demo.wav
 
