@@ -1,0 +1,1 @@
+"""The thin layer over CUDA: one protocol, one implementation per Python package that can speak to the driver."""
