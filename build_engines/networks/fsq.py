@@ -13,6 +13,7 @@ class GroupedFsq(nn.Module):
     """Quantizes `groups * len(levels)` scalars to `groups` codes of `prod(levels)` values each.
 
     Attributes:
+        bound_count: how often values are bounded before they are rounded; Fish Speech's encoder does it twice.
         codebook_size: the number of values of one code.
         width: the number of scalars quantized together.
     """
@@ -21,9 +22,10 @@ class GroupedFsq(nn.Module):
     half_width: Tensor
     basis: Tensor
 
-    def __init__(self, groups: int, levels: tuple[int, ...]) -> None:
+    def __init__(self, groups: int, levels: tuple[int, ...], bound_count: int = 1) -> None:
         super().__init__()
         self.groups = groups
+        self.bound_count = bound_count
         self.codebook_size = math.prod(levels)
         self.width = groups * len(levels)
         per_group = torch.tensor(levels)
@@ -38,7 +40,9 @@ class GroupedFsq(nn.Module):
         half = (levels - 1) * 1.001 / 2
         offset = torch.where(levels % 2 == 0, 0.5, 0.0)
         shift = torch.atanh(offset / half)
-        bounded = torch.tanh(values.float() + shift) * half - offset
+        bounded = values.float()
+        for _ in range(self.bound_count):
+            bounded = torch.tanh(bounded + shift) * half - offset
         rounded = bounded + (bounded.round() - bounded).detach()
         return rounded / self.half_width.repeat(self.groups)
 
