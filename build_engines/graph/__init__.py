@@ -1,0 +1,1 @@
+"""Writing ONNX graphs by hand: values with operators, layers, attention with a cache, sampling."""

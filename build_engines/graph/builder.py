@@ -1,0 +1,169 @@
+"""Builds one ONNX graph node by node: standard operators of opset 24, names and dynamic axes as the engines expect.
+
+A graph written by hand has exactly the nodes it needs, is made in milliseconds and needs no torch; the torch networks
+are the independent reference that `verify` compares it with.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import helper, numpy_helper
+
+from build_engines.graph.storage import Storage
+from build_engines.graph.value import Value
+
+OPSET = 24
+IR_VERSION = 12
+CONTRIB_DOMAIN = "com.microsoft"
+_SHARED_BYTES = 1024
+
+Operand = Value | npt.NDArray[np.generic]
+Attribute = int | float | str | Sequence[int]
+Shape = Sequence[int | str]
+
+
+class GraphBuilder:
+    """Collects inputs, initializers, nodes and outputs, then makes a checked model of them."""
+
+    def __init__(self, name: str, storage: Storage = Storage.FLOAT32) -> None:
+        self.name = name
+        self.storage = storage
+        self._inputs: list[onnx.ValueInfoProto] = []
+        self._outputs: list[onnx.ValueInfoProto] = []
+        self._nodes: list[onnx.NodeProto] = []
+        self._initializers: dict[str, onnx.TensorProto] = {}
+        self._shared: dict[tuple[str, tuple[int, ...], bytes], Value] = {}
+        self._count = 0
+
+    @staticmethod
+    def element_type(dtype: npt.DTypeLike) -> int:
+        """Return ONNX's number of an element type."""
+        return int(helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+
+    def input(self, name: str, dtype: npt.DTypeLike, shape: Shape) -> Value:
+        """Declare a graph input; an axis given as text is dynamic."""
+        self._inputs.append(helper.make_tensor_value_info(name, self.element_type(dtype), list(shape)))
+        return Value(self, name, np.dtype(dtype))
+
+    def output(self, name: str, value: Value, shape: Shape) -> None:
+        """Declare `value` as the graph output `name`."""
+        self._nodes.append(helper.make_node("Identity", [value.name], [name]))
+        self._outputs.append(helper.make_tensor_value_info(name, self.element_type(value.dtype), list(shape)))
+
+    def output_of(
+        self, name: str, kind: str, inputs: Sequence[Operand], shape: Shape, **attributes: Attribute
+    ) -> Value:
+        """Append a node that writes the graph output `name` itself, and return it.
+
+        TensorRT and ONNX Runtime update a cache in place only when the scatter's own result is the graph output.
+        """
+        values = [self._value(item) for item in inputs]
+        self._append(kind, values, [name], "", attributes)
+        self._outputs.append(helper.make_tensor_value_info(name, self.element_type(values[0].dtype), list(shape)))
+        return Value(self, name, values[0].dtype)
+
+    def constant(self, array: npt.NDArray[np.generic]) -> Value:
+        """Return a constant; small equal ones are stored once."""
+        key = (array.dtype.str, array.shape, array.tobytes()) if array.nbytes <= _SHARED_BYTES else None
+        if key is not None and key in self._shared:
+            return self._shared[key]
+        value = self.initializer(self._fresh("constant"), array)
+        if key is not None:
+            self._shared[key] = value
+        return value
+
+    def initializer(self, name: str, array: npt.NDArray[np.generic]) -> Value:
+        """Store an array under a name, as it is."""
+        if name not in self._initializers:
+            self._initializers[name] = numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
+        return Value(self, name, array.dtype)
+
+    def weight(self, name: str, array: npt.NDArray[np.floating]) -> Value:
+        """Store a learned float array in the graph's storage format and return it as float32.
+
+        The same name is stored once, however often it is asked for.
+        """
+        if self.storage is Storage.FLOAT32 or array.ndim < 2:
+            return self.initializer(name, array.astype(np.float32))
+        narrow = array.astype(np.float16)
+        if not np.isfinite(narrow).all():
+            raise ValueError(f"Weight {name} has values beyond float16's 65504; store this graph as float32 instead.")
+        return self.initializer(name, narrow).cast(np.float32)
+
+    def op(
+        self,
+        kind: str,
+        inputs: Sequence[Operand],
+        *,
+        dtype: npt.DTypeLike | None = None,
+        domain: str = "",
+        **attributes: Attribute,
+    ) -> Value:
+        """Append a node with one output; its element type is that of the first input unless given."""
+        values = [self._value(item) for item in inputs]
+        name = self._fresh(kind)
+        self._append(kind, values, [name], domain, attributes)
+        return Value(self, name, values[0].dtype if dtype is None else np.dtype(dtype))
+
+    def split(self, value: Value, sizes: Sequence[int], axis: int) -> list[Value]:
+        """Cut a value into parts of these sizes along one axis."""
+        names = [self._fresh("Split") for _ in sizes]
+        self._append("Split", [value, self.constant(np.asarray(sizes, np.int64))], names, "", {"axis": axis})
+        return [Value(self, name, value.dtype) for name in names]
+
+    def top(self, value: Value, count: int) -> tuple[Value, Value]:
+        """Return the `count` largest elements of the last axis, largest first, and their int64 positions."""
+        names = [self._fresh("TopK") for _ in range(2)]
+        self._append("TopK", [value, self.constant(np.asarray([count], np.int64))], names, "", {"axis": -1})
+        return Value(self, names[0], value.dtype), Value(self, names[1], np.dtype(np.int64))
+
+    def concat(self, values: Sequence[Operand], axis: int) -> Value:
+        """Join values along one axis."""
+        return self.op("Concat", values, axis=axis) if len(values) > 1 else self._value(values[0])
+
+    def where(self, condition: Value, chosen: Operand, other: Operand) -> Value:
+        """Choose element by element."""
+        either = self._value(chosen)
+        return self.op("Where", [condition, either, other], dtype=either.dtype)
+
+    def gather(self, table: Operand, indices: Operand, axis: int = 0) -> Value:
+        """Take slices of `table` along one axis."""
+        return self.op("Gather", [table, indices], axis=axis)
+
+    def size(self, value: Value, axis: int) -> Value:
+        """Return the size of one axis as an int64 scalar."""
+        return self.op("Shape", [value], dtype=np.int64, start=axis, end=axis + 1).squeeze(0)
+
+    def arange(self, count: Value) -> Value:
+        """Return 0 .. count-1 as int64."""
+        zero, one = np.asarray(0, np.int64), np.asarray(1, np.int64)
+        return self.op("Range", [zero, count, one])
+
+    def model(self) -> onnx.ModelProto:
+        """Return the finished model after the ONNX checker has passed it."""
+        graph = helper.make_graph(
+            self._nodes, self.name, self._inputs, self._outputs, initializer=list(self._initializers.values())
+        )
+        opsets = [helper.make_opsetid("", OPSET)]
+        if any(node.domain == CONTRIB_DOMAIN for node in self._nodes):
+            opsets.append(helper.make_opsetid(CONTRIB_DOMAIN, 1))
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="antiphon")
+        onnx.checker.check_model(model)
+        return model
+
+    def _append(
+        self, kind: str, inputs: Sequence[Value], outputs: list[str], domain: str, attributes: dict[str, Attribute]
+    ) -> None:
+        names = [value.name for value in inputs]
+        node = helper.make_node(kind, names, outputs, domain=domain)
+        node.attribute.extend(helper.make_attribute(key, value) for key, value in attributes.items())
+        self._nodes.append(node)
+
+    def _value(self, item: Operand) -> Value:
+        return item if isinstance(item, Value) else self.constant(item)
+
+    def _fresh(self, stem: str) -> str:
+        self._count += 1
+        return f"{stem}_{self._count}"

@@ -1,0 +1,24 @@
+"""Block-wise 8-bit quantization of a matrix, in the layout of ONNX Runtime's MatMulNBits."""
+
+import numpy as np
+import numpy.typing as npt
+
+BLOCK_INPUTS = 64
+_ZERO_POINT = 128
+_LARGEST = 127
+
+
+def quantize_blocks(
+    matrix: npt.NDArray[np.float32],
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]:
+    """Quantize [outputs, inputs], each run of 64 inputs with its own scale, symmetric around 128.
+
+    Returns:
+        uint8 [outputs, blocks, 64] (inputs padded with zeros to whole blocks) and float32 scales [outputs, blocks].
+    """
+    outputs, inputs = matrix.shape
+    padded = np.pad(matrix, ((0, 0), (0, -inputs % BLOCK_INPUTS)))
+    blocks = padded.reshape(outputs, -1, BLOCK_INPUTS)
+    scales = np.maximum(np.abs(blocks).max(-1), np.finfo(np.float32).tiny) / _LARGEST
+    packed = np.rint(blocks / scales[..., None]) + _ZERO_POINT
+    return packed.astype(np.uint8), scales.astype(np.float32)

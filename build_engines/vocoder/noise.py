@@ -1,0 +1,48 @@
+"""The noise of the vocoder: a fixed table of complex Gaussian numbers, read in an order that seed and time decide."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from build_engines.graph.value import Value
+
+_TABLE_SEED = 20
+_LOW_ROWS, _HIGH_ROWS = 257, 251
+"""Two primes: the low and the high half of the spectrum repeat together only after 64,507 sub-frames."""
+_LOW_SEED_STEP, _LOW_TIME_STEP = 97, 101
+_HIGH_SEED_STEP, _HIGH_TIME_STEP = 59, 89
+
+
+@dataclass(frozen=True)
+class NoiseTable:
+    """Standard normal real and imaginary parts, in float16, for windows of `bins` bins.
+
+    Attributes:
+        bins: spectral bins of one window.
+    """
+
+    bins: int
+
+    def tables(self) -> tuple[npt.NDArray[np.float16], npt.NDArray[np.float16]]:
+        """Return the low bins [257, 2, low bins] and the high bins [251, 2, high bins]."""
+        generator = np.random.default_rng(_TABLE_SEED)
+        low = self.bins // 2
+        shapes = ((_LOW_ROWS, 2, low), (_HIGH_ROWS, 2, self.bins - low))
+        first, second = (generator.standard_normal(shape).astype(np.float16) for shape in shapes)
+        return first, second
+
+    def draw(self, seed: Value, place: Value) -> tuple[Value, Value]:
+        """Return real and imaginary parts float32 [N, time, bins].
+
+        Args:
+            seed: int64 [N].
+            place: int64 [N, time], sub-frames from the start of the segment.
+        """
+        graph, start = seed.graph, seed.unsqueeze(1)
+        low = (start * _LOW_SEED_STEP + place * _LOW_TIME_STEP) % _LOW_ROWS
+        high = (start * _HIGH_SEED_STEP + place * _HIGH_TIME_STEP) % _HIGH_ROWS
+        halves = [graph.gather(table, index) for table, index in zip(self.tables(), (low, high), strict=True)]
+        parts = graph.concat(halves, -1).cast(np.float32)
+        real, imaginary = graph.split(parts, [1, 1], 2)
+        return real.squeeze(2), imaginary.squeeze(2)
