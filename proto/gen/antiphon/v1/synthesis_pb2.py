@@ -26,39 +26,43 @@ from antiphon.v1 import audio_pb2 as antiphon_dot_v1_dot_audio__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1b\x61ntiphon/v1/synthesis.proto\x12\x0b\x61ntiphon.v1\x1a\x17\x61ntiphon/v1/audio.proto\x1a\x1egoogle/protobuf/duration.proto\"\xe5\x03\n\x0fSynthesisConfig\x12\r\n\x05voice\x18\x01 \x01(\t\x12.\n\x0c\x61udio_format\x18\x02 \x01(\x0b\x32\x18.antiphon.v1.AudioFormat\x12-\n\x08sampling\x18\x03 \x01(\x0b\x32\x1b.antiphon.v1.SamplingConfig\x12\x11\n\x04seed\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12\x1a\n\rspeaking_rate\x18\x05 \x01(\x02H\x01\x88\x01\x01\x12\x10\n\x08language\x18\x06 \x01(\t\x12\x14\n\x0cword_timings\x18\x07 \x01(\x08\x12+\n\x08max_lead\x18\x08 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x31\n\x0emax_queue_wait\x18\t \x01(\x0b\x32\x19.google.protobuf.Duration\x12*\n\x08\x63hunking\x18\n \x01(\x0b\x32\x18.antiphon.v1.ChunkConfig\x12/\n\x0cidle_timeout\x18\x0b \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x35\n\x12heartbeat_interval\x18\x0c \x01(\x0b\x32\x19.google.protobuf.DurationB\x07\n\x05_seedB\x10\n\x0e_speaking_rate\"\xae\x01\n\x0eSamplingConfig\x12\x18\n\x0btemperature\x18\x01 \x01(\x02H\x00\x88\x01\x01\x12\x12\n\x05top_p\x18\x02 \x01(\x02H\x01\x88\x01\x01\x12\x12\n\x05top_k\x18\x03 \x01(\x05H\x02\x88\x01\x01\x12\x1f\n\x12repetition_penalty\x18\x04 \x01(\x02H\x03\x88\x01\x01\x42\x0e\n\x0c_temperatureB\x08\n\x06_top_pB\x08\n\x06_top_kB\x15\n\x13_repetition_penalty\"}\n\x0b\x43hunkConfig\x12\x37\n\x14\x66irst_chunk_duration\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x35\n\x12max_chunk_duration\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x1e\n\x05\x46lush\x12\x15\n\rend_utterance\x18\x01 \x01(\x08\"\x08\n\x06\x43\x61ncel\"g\n\x07Started\x12.\n\x0c\x61udio_format\x18\x01 \x01(\x0b\x32\x18.antiphon.v1.AudioFormat\x12,\n\x06\x63onfig\x18\x02 \x01(\x0b\x32\x1c.antiphon.v1.SynthesisConfig\"\xba\x01\n\nAudioChunk\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\x0c\x12/\n\x0cstart_offset\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x08\x64uration\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x15\n\rsegment_index\x18\x04 \x01(\x05\x12&\n\x05words\x18\x05 \x03(\x0b\x32\x17.antiphon.v1.WordTiming\"\x95\x01\n\nWordTiming\x12\x0c\n\x04text\x18\x01 \x01(\t\x12/\n\x0cstart_offset\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x15\n\rsegment_index\x18\x03 \x01(\x05\x12\x18\n\x10\x63haracter_offset\x18\x04 \x01(\x05\x12\x17\n\x0f\x63haracter_count\x18\x05 \x01(\x05\"\xdf\x01\n\x0fSegmentFinished\x12\x15\n\rsegment_index\x18\x01 \x01(\x05\x12\x0c\n\x04text\x18\x02 \x01(\t\x12/\n\x0cstart_offset\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x08\x64uration\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x37\n\rfinish_reason\x18\x05 \x01(\x0e\x32 .antiphon.v1.SegmentFinishReason\x12\x10\n\x08unspoken\x18\x06 \x03(\t\"\xd5\x01\n\tCancelled\x12\x30\n\rsent_duration\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x32\n\x0fplayed_duration\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12/\n\x0elast_word_sent\x18\x03 \x01(\x0b\x32\x17.antiphon.v1.WordTiming\x12\x31\n\x10last_word_played\x18\x04 \x01(\x0b\x32\x17.antiphon.v1.WordTiming\"\xe0\x01\n\x08\x46inished\x12\x39\n\rfinish_reason\x18\x01 \x01(\x0e\x32\".antiphon.v1.UtteranceFinishReason\x12\x31\n\x0e\x61udio_duration\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x15\n\rsegment_count\x18\x03 \x01(\x05\x12\x17\n\x0f\x63haracter_count\x18\x04 \x01(\x05\x12\x36\n\x13time_to_first_audio\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x0b\n\tHeartbeat*\xb5\x01\n\x13SegmentFinishReason\x12%\n!SEGMENT_FINISH_REASON_UNSPECIFIED\x10\x00\x12#\n\x1fSEGMENT_FINISH_REASON_COMPLETED\x10\x01\x12&\n\"SEGMENT_FINISH_REASON_LENGTH_LIMIT\x10\x02\x12*\n&SEGMENT_FINISH_REASON_NOTHING_TO_SPEAK\x10\x03*\xb8\x01\n\x15UtteranceFinishReason\x12\'\n#UTTERANCE_FINISH_REASON_UNSPECIFIED\x10\x00\x12\'\n#UTTERANCE_FINISH_REASON_HALF_CLOSED\x10\x01\x12#\n\x1fUTTERANCE_FINISH_REASON_FLUSHED\x10\x02\x12(\n$UTTERANCE_FINISH_REASON_RECONFIGURED\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1b\x61ntiphon/v1/synthesis.proto\x12\x0b\x61ntiphon.v1\x1a\x17\x61ntiphon/v1/audio.proto\x1a\x1egoogle/protobuf/duration.proto\"\xe5\x03\n\x0fSynthesisConfig\x12\r\n\x05voice\x18\x01 \x01(\t\x12.\n\x0c\x61udio_format\x18\x02 \x01(\x0b\x32\x18.antiphon.v1.AudioFormat\x12-\n\x08sampling\x18\x03 \x01(\x0b\x32\x1b.antiphon.v1.SamplingConfig\x12\x11\n\x04seed\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12\x1a\n\rspeaking_rate\x18\x05 \x01(\x02H\x01\x88\x01\x01\x12\x10\n\x08language\x18\x06 \x01(\t\x12\x14\n\x0cword_timings\x18\x07 \x01(\x08\x12+\n\x08max_lead\x18\x08 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x31\n\x0emax_queue_wait\x18\t \x01(\x0b\x32\x19.google.protobuf.Duration\x12*\n\x08\x63hunking\x18\n \x01(\x0b\x32\x18.antiphon.v1.ChunkConfig\x12/\n\x0cidle_timeout\x18\x0b \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x35\n\x12heartbeat_interval\x18\x0c \x01(\x0b\x32\x19.google.protobuf.DurationB\x07\n\x05_seedB\x10\n\x0e_speaking_rate\"\xb5\x02\n\x0eSamplingConfig\x12\x18\n\x0btemperature\x18\x01 \x01(\x02H\x00\x88\x01\x01\x12\x12\n\x05top_p\x18\x02 \x01(\x02H\x01\x88\x01\x01\x12\x12\n\x05top_k\x18\x03 \x01(\x05H\x02\x88\x01\x01\x12\x1f\n\x12repetition_penalty\x18\x04 \x01(\x02H\x03\x88\x01\x01\x12L\n\x11\x66\x61mily_parameters\x18\x05 \x03(\x0b\x32\x31.antiphon.v1.SamplingConfig.FamilyParametersEntry\x1a\x37\n\x15\x46\x61milyParametersEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x02:\x02\x38\x01\x42\x0e\n\x0c_temperatureB\x08\n\x06_top_pB\x08\n\x06_top_kB\x15\n\x13_repetition_penalty\"}\n\x0b\x43hunkConfig\x12\x37\n\x14\x66irst_chunk_duration\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x35\n\x12max_chunk_duration\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x1e\n\x05\x46lush\x12\x15\n\rend_utterance\x18\x01 \x01(\x08\"\x08\n\x06\x43\x61ncel\"g\n\x07Started\x12.\n\x0c\x61udio_format\x18\x01 \x01(\x0b\x32\x18.antiphon.v1.AudioFormat\x12,\n\x06\x63onfig\x18\x02 \x01(\x0b\x32\x1c.antiphon.v1.SynthesisConfig\"\xba\x01\n\nAudioChunk\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\x0c\x12/\n\x0cstart_offset\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x08\x64uration\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x15\n\rsegment_index\x18\x04 \x01(\x05\x12&\n\x05words\x18\x05 \x03(\x0b\x32\x17.antiphon.v1.WordTiming\"\x95\x01\n\nWordTiming\x12\x0c\n\x04text\x18\x01 \x01(\t\x12/\n\x0cstart_offset\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x15\n\rsegment_index\x18\x03 \x01(\x05\x12\x18\n\x10\x63haracter_offset\x18\x04 \x01(\x05\x12\x17\n\x0f\x63haracter_count\x18\x05 \x01(\x05\"\xdf\x01\n\x0fSegmentFinished\x12\x15\n\rsegment_index\x18\x01 \x01(\x05\x12\x0c\n\x04text\x18\x02 \x01(\t\x12/\n\x0cstart_offset\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x08\x64uration\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x37\n\rfinish_reason\x18\x05 \x01(\x0e\x32 .antiphon.v1.SegmentFinishReason\x12\x10\n\x08unspoken\x18\x06 \x03(\t\"\xd5\x01\n\tCancelled\x12\x30\n\rsent_duration\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x32\n\x0fplayed_duration\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12/\n\x0elast_word_sent\x18\x03 \x01(\x0b\x32\x17.antiphon.v1.WordTiming\x12\x31\n\x10last_word_played\x18\x04 \x01(\x0b\x32\x17.antiphon.v1.WordTiming\"\xe0\x01\n\x08\x46inished\x12\x39\n\rfinish_reason\x18\x01 \x01(\x0e\x32\".antiphon.v1.UtteranceFinishReason\x12\x31\n\x0e\x61udio_duration\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x15\n\rsegment_count\x18\x03 \x01(\x05\x12\x17\n\x0f\x63haracter_count\x18\x04 \x01(\x05\x12\x36\n\x13time_to_first_audio\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x0b\n\tHeartbeat*\xb5\x01\n\x13SegmentFinishReason\x12%\n!SEGMENT_FINISH_REASON_UNSPECIFIED\x10\x00\x12#\n\x1fSEGMENT_FINISH_REASON_COMPLETED\x10\x01\x12&\n\"SEGMENT_FINISH_REASON_LENGTH_LIMIT\x10\x02\x12*\n&SEGMENT_FINISH_REASON_NOTHING_TO_SPEAK\x10\x03*\xb8\x01\n\x15UtteranceFinishReason\x12\'\n#UTTERANCE_FINISH_REASON_UNSPECIFIED\x10\x00\x12\'\n#UTTERANCE_FINISH_REASON_HALF_CLOSED\x10\x01\x12#\n\x1fUTTERANCE_FINISH_REASON_FLUSHED\x10\x02\x12(\n$UTTERANCE_FINISH_REASON_RECONFIGURED\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'antiphon.v1.synthesis_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_SEGMENTFINISHREASON']._serialized_start=2064
-  _globals['_SEGMENTFINISHREASON']._serialized_end=2245
-  _globals['_UTTERANCEFINISHREASON']._serialized_start=2248
-  _globals['_UTTERANCEFINISHREASON']._serialized_end=2432
+  _globals['_SAMPLINGCONFIG_FAMILYPARAMETERSENTRY']._loaded_options = None
+  _globals['_SAMPLINGCONFIG_FAMILYPARAMETERSENTRY']._serialized_options = b'8\001'
+  _globals['_SEGMENTFINISHREASON']._serialized_start=2199
+  _globals['_SEGMENTFINISHREASON']._serialized_end=2380
+  _globals['_UTTERANCEFINISHREASON']._serialized_start=2383
+  _globals['_UTTERANCEFINISHREASON']._serialized_end=2567
   _globals['_SYNTHESISCONFIG']._serialized_start=102
   _globals['_SYNTHESISCONFIG']._serialized_end=587
   _globals['_SAMPLINGCONFIG']._serialized_start=590
-  _globals['_SAMPLINGCONFIG']._serialized_end=764
-  _globals['_CHUNKCONFIG']._serialized_start=766
-  _globals['_CHUNKCONFIG']._serialized_end=891
-  _globals['_FLUSH']._serialized_start=893
-  _globals['_FLUSH']._serialized_end=923
-  _globals['_CANCEL']._serialized_start=925
-  _globals['_CANCEL']._serialized_end=933
-  _globals['_STARTED']._serialized_start=935
-  _globals['_STARTED']._serialized_end=1038
-  _globals['_AUDIOCHUNK']._serialized_start=1041
-  _globals['_AUDIOCHUNK']._serialized_end=1227
-  _globals['_WORDTIMING']._serialized_start=1230
-  _globals['_WORDTIMING']._serialized_end=1379
-  _globals['_SEGMENTFINISHED']._serialized_start=1382
-  _globals['_SEGMENTFINISHED']._serialized_end=1605
-  _globals['_CANCELLED']._serialized_start=1608
-  _globals['_CANCELLED']._serialized_end=1821
-  _globals['_FINISHED']._serialized_start=1824
-  _globals['_FINISHED']._serialized_end=2048
-  _globals['_HEARTBEAT']._serialized_start=2050
-  _globals['_HEARTBEAT']._serialized_end=2061
+  _globals['_SAMPLINGCONFIG']._serialized_end=899
+  _globals['_SAMPLINGCONFIG_FAMILYPARAMETERSENTRY']._serialized_start=785
+  _globals['_SAMPLINGCONFIG_FAMILYPARAMETERSENTRY']._serialized_end=840
+  _globals['_CHUNKCONFIG']._serialized_start=901
+  _globals['_CHUNKCONFIG']._serialized_end=1026
+  _globals['_FLUSH']._serialized_start=1028
+  _globals['_FLUSH']._serialized_end=1058
+  _globals['_CANCEL']._serialized_start=1060
+  _globals['_CANCEL']._serialized_end=1068
+  _globals['_STARTED']._serialized_start=1070
+  _globals['_STARTED']._serialized_end=1173
+  _globals['_AUDIOCHUNK']._serialized_start=1176
+  _globals['_AUDIOCHUNK']._serialized_end=1362
+  _globals['_WORDTIMING']._serialized_start=1365
+  _globals['_WORDTIMING']._serialized_end=1514
+  _globals['_SEGMENTFINISHED']._serialized_start=1517
+  _globals['_SEGMENTFINISHED']._serialized_end=1740
+  _globals['_CANCELLED']._serialized_start=1743
+  _globals['_CANCELLED']._serialized_end=1956
+  _globals['_FINISHED']._serialized_start=1959
+  _globals['_FINISHED']._serialized_end=2183
+  _globals['_HEARTBEAT']._serialized_start=2185
+  _globals['_HEARTBEAT']._serialized_end=2196
 # @@protoc_insertion_point(module_scope)

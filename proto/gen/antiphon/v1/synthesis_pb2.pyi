@@ -62,16 +62,25 @@ class SynthesisConfig(_message.Message):
     def __init__(self, voice: _Optional[str] = ..., audio_format: _Optional[_Union[_audio_pb2.AudioFormat, _Mapping]] = ..., sampling: _Optional[_Union[SamplingConfig, _Mapping]] = ..., seed: _Optional[int] = ..., speaking_rate: _Optional[float] = ..., language: _Optional[str] = ..., word_timings: _Optional[bool] = ..., max_lead: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_queue_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., chunking: _Optional[_Union[ChunkConfig, _Mapping]] = ..., idle_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., heartbeat_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class SamplingConfig(_message.Message):
-    __slots__ = ("temperature", "top_p", "top_k", "repetition_penalty")
+    __slots__ = ("temperature", "top_p", "top_k", "repetition_penalty", "family_parameters")
+    class FamilyParametersEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: float
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
     TEMPERATURE_FIELD_NUMBER: _ClassVar[int]
     TOP_P_FIELD_NUMBER: _ClassVar[int]
     TOP_K_FIELD_NUMBER: _ClassVar[int]
     REPETITION_PENALTY_FIELD_NUMBER: _ClassVar[int]
+    FAMILY_PARAMETERS_FIELD_NUMBER: _ClassVar[int]
     temperature: float
     top_p: float
     top_k: int
     repetition_penalty: float
-    def __init__(self, temperature: _Optional[float] = ..., top_p: _Optional[float] = ..., top_k: _Optional[int] = ..., repetition_penalty: _Optional[float] = ...) -> None: ...
+    family_parameters: _containers.ScalarMap[str, float]
+    def __init__(self, temperature: _Optional[float] = ..., top_p: _Optional[float] = ..., top_k: _Optional[int] = ..., repetition_penalty: _Optional[float] = ..., family_parameters: _Optional[_Mapping[str, float]] = ...) -> None: ...
 
 class ChunkConfig(_message.Message):
     __slots__ = ("first_chunk_duration", "max_chunk_duration")

@@ -26,19 +26,21 @@ from antiphon.v1 import audio_pb2 as antiphon_dot_v1_dot_audio__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x61ntiphon/v1/voice.proto\x12\x0b\x61ntiphon.v1\x1a\x17\x61ntiphon/v1/audio.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb8\x02\n\x05Voice\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x11\n\tlanguages\x18\x04 \x03(\t\x12\x16\n\x0esample_rate_hz\x18\x05 \x01(\x05\x12\x0f\n\x07license\x18\x06 \x01(\t\x12\x14\n\x0cword_timings\x18\x07 \x01(\x08\x12\x15\n\rspeaking_rate\x18\x08 \x01(\x08\x12\x0f\n\x07\x64\x65\x66\x61ult\x18\t \x01(\x08\x12\x0e\n\x06\x63ustom\x18\n \x01(\x08\x12/\n\x0b\x63reate_time\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12;\n\x13sampling_parameters\x18\x0c \x03(\x0b\x32\x1e.antiphon.v1.SamplingParameter\"^\n\x11SamplingParameter\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x15\n\rdefault_value\x18\x02 \x01(\x02\x12\x11\n\tmin_value\x18\x03 \x01(\x02\x12\x11\n\tmax_value\x18\x04 \x01(\x02\"\xc3\x01\n\x0bVoiceConfig\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x10\n\x08language\x18\x04 \x01(\t\x12.\n\x0c\x61udio_format\x18\x05 \x01(\x0b\x32\x18.antiphon.v1.AudioFormat\x12\x12\n\ntranscript\x18\x06 \x01(\t\x12%\n\x07\x63onsent\x18\x07 \x01(\x0b\x32\x14.antiphon.v1.Consent\"d\n\x07\x43onsent\x12\x14\n\x0cspeaker_name\x18\x01 \x01(\t\x12\x11\n\tstatement\x18\x02 \x01(\t\x12\x30\n\x0c\x63onsent_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestampb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x61ntiphon/v1/voice.proto\x12\x0b\x61ntiphon.v1\x1a\x17\x61ntiphon/v1/audio.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe2\x02\n\x05Voice\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x11\n\tlanguages\x18\x04 \x03(\t\x12\x16\n\x0esample_rate_hz\x18\x05 \x01(\x05\x12\x0f\n\x07license\x18\x06 \x01(\t\x12\x14\n\x0cword_timings\x18\x07 \x01(\x08\x12\x15\n\rspeaking_rate\x18\x08 \x01(\x08\x12\x0f\n\x07\x64\x65\x66\x61ult\x18\t \x01(\x08\x12\x0e\n\x06\x63ustom\x18\n \x01(\x08\x12/\n\x0b\x63reate_time\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12;\n\x13sampling_parameters\x18\x0c \x03(\x0b\x32\x1e.antiphon.v1.SamplingParameter\x12(\n\x06gender\x18\r \x01(\x0e\x32\x18.antiphon.v1.VoiceGender\"^\n\x11SamplingParameter\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x15\n\rdefault_value\x18\x02 \x01(\x02\x12\x11\n\tmin_value\x18\x03 \x01(\x02\x12\x11\n\tmax_value\x18\x04 \x01(\x02\"\xc3\x01\n\x0bVoiceConfig\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x10\n\x08language\x18\x04 \x01(\t\x12.\n\x0c\x61udio_format\x18\x05 \x01(\x0b\x32\x18.antiphon.v1.AudioFormat\x12\x12\n\ntranscript\x18\x06 \x01(\t\x12%\n\x07\x63onsent\x18\x07 \x01(\x0b\x32\x14.antiphon.v1.Consent\"d\n\x07\x43onsent\x12\x14\n\x0cspeaker_name\x18\x01 \x01(\t\x12\x11\n\tstatement\x18\x02 \x01(\t\x12\x30\n\x0c\x63onsent_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp*u\n\x0bVoiceGender\x12\x1c\n\x18VOICE_GENDER_UNSPECIFIED\x10\x00\x12\x17\n\x13VOICE_GENDER_FEMALE\x10\x01\x12\x15\n\x11VOICE_GENDER_MALE\x10\x02\x12\x18\n\x14VOICE_GENDER_NEUTRAL\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'antiphon.v1.voice_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_VOICEGENDER']._serialized_start=851
+  _globals['_VOICEGENDER']._serialized_end=968
   _globals['_VOICE']._serialized_start=99
-  _globals['_VOICE']._serialized_end=411
-  _globals['_SAMPLINGPARAMETER']._serialized_start=413
-  _globals['_SAMPLINGPARAMETER']._serialized_end=507
-  _globals['_VOICECONFIG']._serialized_start=510
-  _globals['_VOICECONFIG']._serialized_end=705
-  _globals['_CONSENT']._serialized_start=707
-  _globals['_CONSENT']._serialized_end=807
+  _globals['_VOICE']._serialized_end=453
+  _globals['_SAMPLINGPARAMETER']._serialized_start=455
+  _globals['_SAMPLINGPARAMETER']._serialized_end=549
+  _globals['_VOICECONFIG']._serialized_start=552
+  _globals['_VOICECONFIG']._serialized_end=747
+  _globals['_CONSENT']._serialized_start=749
+  _globals['_CONSENT']._serialized_end=849
 # @@protoc_insertion_point(module_scope)
