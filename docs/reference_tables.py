@@ -1,21 +1,26 @@
 """Writes the tables of docs/reference from the code they describe: `python docs/reference_tables.py`.
 
-A table stands between `<!-- table: NAME -->` and `<!-- end -->`. A test fails when the page and the code differ.
+A table stands between `<!-- table: NAME -->` and `<!-- end -->`. A test fails when a page and the code differ.
 """
 
 import ast
 import dataclasses
 import inspect
+import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from server import config, errors
 from trt_engines import manifest
 
 REFERENCE = Path(__file__).parent / "reference"
 _TABLE = re.compile(r"(<!-- table: (?P<name>[\w.]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_WORDS = {str: "text", int: "whole number", float: "number", bool: "true or false", type(None): "null"}
 
 
 def main() -> None:
@@ -35,34 +40,34 @@ def _table(name: str) -> str:
 
 
 def _settings(section: str) -> str:
-    kind = {field.name: field.type for field in dataclasses.fields(config.Settings)}[section]
-    notes = attribute_notes(kind)
-    rows = []
-    for field in dataclasses.fields(kind):
-        rows.append((f"`{field.name}`", _value(field.default), _range(field.metadata), notes.get(field.name, "")))
+    kind: Any = {field.name: field.type for field in dataclasses.fields(config.Settings)}[section]
+    notes = _attribute_notes(kind)
+    rows = [
+        (f"`{field.name}`", f"`{json.dumps(field.default)}`", _range(field.metadata), notes.get(field.name, ""))
+        for field in dataclasses.fields(kind)
+    ]
     return _markdown(("Key", "Default", "Range", "Meaning"), rows)
 
 
 def _errors(_: str) -> str:
-    rows = []
-    for kind in _subclasses(errors.AntiphonError):
-        rows.append((f"`{kind.reason}`", f"`{kind.__name__}`", (inspect.getdoc(kind) or "").partition("\n")[0]))
+    rows = [(f"`{kind.reason}`", f"`{kind.__name__}`", _summary(kind)) for kind in _subclasses(errors.AntiphonError)]
     return _markdown(("Reason", "Class", "When"), rows)
 
 
 def _manifest(name: str) -> str:
     kind = getattr(manifest, name)
-    rows = [(f"`{field.name}`", f"`{_annotation(field.type)}`") for field in dataclasses.fields(kind)]
-    return _markdown(("Field", "Type"), rows)
+    rows = [(f"`{field.name}`", _form(field.type)) for field in dataclasses.fields(kind)]
+    return f"{inspect.getdoc(kind)}\n\n{_markdown(('Field', 'Value'), rows)}"
 
 
-def attribute_notes(kind: type) -> dict[str, str]:
+def _attribute_notes(kind: type) -> dict[str, str]:
     """The docstrings below the fields of a class, by field."""
+    definition = ast.parse(inspect.getsource(kind)).body[0]
+    assert isinstance(definition, ast.ClassDef)
     notes = {}
-    body = ast.parse(inspect.getsource(kind)).body[0].body  # type: ignore[attr-defined]
-    for field, note in zip(body, body[1:], strict=False):
-        if isinstance(field, ast.AnnAssign) and isinstance(note, ast.Expr) and isinstance(note.value, ast.Constant):
-            notes[ast.unparse(field.target)] = inspect.cleandoc(note.value.value).replace("\n", " ")
+    for field, note in pairwise(definition.body):
+        if isinstance(field, ast.AnnAssign) and isinstance(note, ast.Expr):
+            notes[ast.unparse(field.target)] = inspect.cleandoc(ast.literal_eval(note.value)).replace("\n", " ")
     return notes
 
 
@@ -72,11 +77,11 @@ def _subclasses(kind: type[errors.AntiphonError]) -> Iterator[type[errors.Antiph
         yield from _subclasses(child)
 
 
-def _value(value: object) -> str:
-    return f"`{str(value).lower() if isinstance(value, bool) else value!r}`".replace("'", '"')
+def _summary(kind: type) -> str:
+    return (inspect.getdoc(kind) or "").partition("\n")[0]
 
 
-def _range(limits: dict[str, object]) -> str:
+def _range(limits: Mapping[str, Any]) -> str:
     if "choices" in limits:
         return ", ".join(f"`{choice}`" for choice in limits["choices"])
     if "low" not in limits:
@@ -84,16 +89,28 @@ def _range(limits: dict[str, object]) -> str:
     return f"from {limits['low']}" if limits["high"] == math.inf else f"{limits['low']} to {limits['high']}"
 
 
-def _annotation(kind: object) -> str:
-    return str(getattr(kind, "__name__", kind)).replace("typing.", "")
+def _form(kind: object) -> str:
+    """What a field of the manifest holds, in words."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return f"{_form(arguments[0])}, at least {arguments[1].at_least}"
+    if origin is Literal:
+        return " or ".join(f"`{json.dumps(choice)}`" for choice in arguments)
+    if origin in (Union, UnionType):
+        return " or ".join(_form(choice) for choice in arguments)
+    if origin is tuple:
+        return f"list of {_form(arguments[0])}"
+    if origin is Mapping:
+        return f"{_form(arguments[0])} → {_form(arguments[1])}"
+    return _WORDS.get(kind, "object") if isinstance(kind, type) else "object"
 
 
-def _markdown(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    lines = [head, ("---",) * len(head), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines) + "\n"
+def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
 
 
-_TABLES: dict[str, Callable[[str], str]] = {"settings": _settings, "errors": _errors, "manifest": _manifest}
+_TABLES: dict[str, Callable[[str], str]] = {"errors": _errors, "manifest": _manifest, "settings": _settings}
 
 
 if __name__ == "__main__":
