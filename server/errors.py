@@ -6,6 +6,7 @@ AntiphonError
 │   ├── OutOfRangeError            a number lies outside its limits, or is not a number at all
 │   ├── OutOfOrderError            a message came where the protocol does not allow it
 │   └── TextTooLongError           more text than an utterance may hold
+├── UnauthenticatedError         the caller did not say who it is, or is not known
 ├── VoiceNotFoundError           no voice of that name
 ├── FeatureUnavailableError      part of the contract, not built into this server or this voice
 ├── RefusedError                 come back after `retry_after_s`; nothing was spoken
@@ -14,6 +15,7 @@ AntiphonError
 │   ├── QueueTimeoutError          waited in the queue for as long as was allowed
 │   └── DrainingError              the server is about to stop
 ├── DeadlineExceededError        the caller's deadline came first
+├── IdleTimeoutError             the caller sent nothing for too long
 ├── ReaderStalledError           the caller stopped reading for too long
 ├── InternalError                our fault, or the engine's
 │   ├── EngineFailedError          the network failed on this utterance
@@ -72,6 +74,12 @@ class TextTooLongError(InvalidRequestError):
     reason = "TEXT_TOO_LONG"
 
 
+class UnauthenticatedError(AntiphonError):
+    """The caller did not say who it is, or is not known."""
+
+    reason = "UNAUTHENTICATED"
+
+
 class VoiceNotFoundError(AntiphonError):
     """No voice of that name."""
 
@@ -127,6 +135,12 @@ class DeadlineExceededError(AntiphonError):
     """The caller's deadline came before the end of the utterance."""
 
     reason = "DEADLINE_EXCEEDED"
+
+
+class IdleTimeoutError(AntiphonError):
+    """The caller sent nothing for so long that its stream was ended."""
+
+    reason = "IDLE_TIMEOUT"
 
 
 class ReaderStalledError(AntiphonError):

@@ -50,6 +50,12 @@ class UtteranceConfig:
     """Seconds the caller is ready to wait for a place when the server is full; 0 is refused at once."""
     deadline_s: float = math.inf
     """Moment on the server's monotonic clock at which the utterance must have ended."""
+    lead_s: float = 0.0
+    """Audio of the utterance before, on the same stream, that the listener has not yet played."""
+    first_chunk_s: float | None = None
+    """Length of the first chunk; None takes the voice's own."""
+    largest_chunk_s: float | None = None
+    """No chunk is longer; None takes the voice's own."""
 
 
 class FinishReason(Enum):
@@ -98,6 +104,8 @@ class AudioChunk:
     segment_index: int
     words: tuple[WordTiming, ...] = ()
     """The words that begin within this chunk."""
+    audible_s: float | None = None
+    """Offset of the first audible sample of the utterance, in the one chunk that holds it."""
 
 
 @dataclass(frozen=True, slots=True)

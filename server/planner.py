@@ -1,0 +1,111 @@
+"""Chooses who takes part in the next step: by deadlines, leads and expected costs. Pure, and changes nothing but holds.
+
+* Everything goes in the order of deadlines: when a listener runs out of audio, or when new text should first be heard.
+* Who is `lead_limit_s` ahead of its listener sits out until a part of that is played; then all that have room fill up
+  together, so that the batch is full when it runs.
+* While anyone has little or no audio, those with a comfortable lead wait.
+* Prompts are prefilled in the time that running listeners can spare, or when the prompt's own deadline is nearer.
+* The vocoder gets a chunk when it is as long as the ramp says, or when it is needed at once.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+
+from server.config import SchedulingSettings
+from server.pacing import LinearCost
+from server.progress import SegmentProgress, UtteranceProgress
+from server.step import EngineLimits
+
+_RESUME_SHARE = 0.75  # of the lead limit: who sits out comes back when its lead has fallen to this
+_WAKE_LATE_S = 0.001  # so that the moment has surely passed when the worker looks
+
+
+class Planner:
+    """The policy of the scheduler, and what it has learned about the cost of steps."""
+
+    def __init__(self, settings: SchedulingSettings, limits: EngineLimits) -> None:
+        self._settings = settings
+        self._limits = limits
+        self.step_cost = LinearCost(fixed_s=0.002, per_item_s=0.0003)
+        self.prefill_cost = LinearCost(fixed_s=0.002, per_item_s=0.0001)
+        self.vocode_cost = LinearCost(fixed_s=0.001, per_item_s=0.0005)
+
+    def due_s(self, utterance: UtteranceProgress) -> float:
+        """Return when the next audio of an utterance is due."""
+        return utterance.due_s(self._settings.ttfa_target_s)
+
+    def runnable(self, utterances: Iterable[UtteranceProgress], now_s: float) -> list[UtteranceProgress]:
+        """Return who may use the talker now, the nearest deadline first."""
+        working = [each for each in utterances if each.talking or each.waiting]
+        for utterance in working:
+            self._hold(utterance, now_s)
+        going = [each for each in working if not each.is_held]
+        if not going:
+            return going
+        going += [each for each in working if each.is_held and self._has_room(each, now_s)]
+        for utterance in going:
+            utterance.is_held = False
+        comfort_s = self._settings.comfort_lead_s
+        if any(each.clock.lead_s(now_s) < 0.5 * comfort_s for each in going):
+            going = [each for each in going if each.ahead_s(now_s) <= comfort_s]
+        return sorted(going, key=self.due_s)
+
+    def prefill(self, runnable: Sequence[UtteranceProgress], now_s: float) -> list[tuple[SegmentProgress, int]]:
+        """Return whose prompts to prefill, and how many rows of each."""
+        settings, limits = self._settings, self._limits
+        running_due_s = min((each.clock.end_s for each in runnable if self._is_playing(each, now_s)), default=math.inf)
+        stepping = sum(1 for each in runnable if each.talking and each.talking.is_prefilled)
+        spare_s = running_due_s - now_s - settings.margin_s - self.step_cost.seconds(stepping)
+        spare_rows = min(settings.max_prefill_rows, self.prefill_cost.count_within(spare_s))
+        chosen: list[tuple[SegmentProgress, int]] = []
+        for utterance in runnable:
+            part = utterance.talking
+            if part is None or part.slot is None or part.is_prefilled:
+                continue
+            rows = min(part.segment.row_count - part.prefilled_rows, limits.prefill_chunk_rows)
+            if rows > spare_rows and (chosen or self.due_s(utterance) > running_due_s):
+                break
+            chosen.append((part, rows))
+            spare_rows -= rows
+        return chosen
+
+    def decode(self, runnable: Sequence[UtteranceProgress]) -> list[SegmentProgress]:
+        """Return the segments to step, after this step's prefill."""
+        ready = [part for each in runnable if (part := each.talking) and part.slot is not None and part.is_prefilled]
+        return ready[: self._settings.max_batch_rows or None]
+
+    def vocode(self, utterances: Iterable[UtteranceProgress], now_s: float) -> list[UtteranceProgress]:
+        """Return whose oldest segment should go to the vocoder, at most one batch full, the nearest deadline first."""
+        settings = self._settings
+        frames = settings.max_vocode_frames
+        latency_s = settings.margin_s + self.step_cost.seconds(8) + self.vocode_cost.seconds(frames // 2)
+        due = sorted((each for each in utterances if each.is_vocode_due(now_s, latency_s)), key=self.due_s)
+        chosen: list[UtteranceProgress] = []
+        for utterance in due:
+            frames -= utterance.next_vocode().frame_count
+            if chosen and frames < 0:
+                break
+            chosen.append(utterance)
+        return chosen
+
+    def wake_s(self, utterance: UtteranceProgress) -> float:
+        """Return when a held utterance goes on by itself; infinity for any other."""
+        playable_s = _RESUME_SHARE * utterance.lead_limit_s - utterance.unheard_s
+        is_unread = utterance.unread_s >= self._settings.lead_limit_s
+        if not utterance.is_held or is_unread or playable_s <= 0.0:  # then only the reader or the vocoder can help
+            return math.inf
+        return utterance.clock.end_s - playable_s + _WAKE_LATE_S
+
+    def _hold(self, utterance: UtteranceProgress, now_s: float) -> None:
+        """Take an utterance out when it has reached its limit, and back in when enough of that is played."""
+        limit_s = utterance.lead_limit_s * (_RESUME_SHARE if utterance.is_held else 1.0)
+        is_unread = utterance.unread_s >= self._settings.lead_limit_s
+        utterance.is_held = is_unread or utterance.ahead_s(now_s) >= limit_s
+
+    def _has_room(self, utterance: UtteranceProgress, now_s: float) -> bool:
+        """Return whether a held utterance may join others that run anyway."""
+        is_unread = utterance.unread_s >= self._settings.lead_limit_s
+        return not is_unread and utterance.ahead_s(now_s) <= utterance.lead_limit_s - utterance.ramp.frame_s
+
+    def _is_playing(self, utterance: UtteranceProgress, now_s: float) -> bool:
+        return utterance.clock.end_s > now_s

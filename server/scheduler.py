@@ -1,0 +1,288 @@
+"""Keeps count of every utterance and turns the planner's choices into steps. Pure: no clock, no tensors, no I/O.
+
+An utterance enters with `add_utterance`, gets segments, and leaves by its end, by `cancel`, by its deadline, by a
+stalled reader or by a failure of the engine; whichever it is, all its slots are free at the next step.
+"""
+
+import math
+from collections.abc import Iterable, Iterator
+
+from server.config import SchedulingSettings
+from server.kv_cache import SlotPool
+from server.planner import Planner
+from server.progress import SegmentProgress, UtteranceProgress
+from server.step import (
+    DecodeResult,
+    DecodeWork,
+    EngineLimits,
+    Failure,
+    Outcome,
+    PrefillWork,
+    SegmentEnded,
+    Step,
+    StepResult,
+    UtteranceEnded,
+    VocodeResult,
+    VocodeWork,
+)
+from server.utterance import FinishReason, Segment, SegmentId, UtteranceId
+
+
+class Scheduler:
+    """Decides every step of the model thread.
+
+    Args:
+        settings: The policy.
+        limits: What the engine can hold.
+        stall_timeout_s: How long an utterance may hold its slot while nobody reads its audio.
+        talker_slots: Slots of the talker; nobody else may allocate from them.
+        vocoder_slots: Slots of the vocoder, likewise.
+    """
+
+    def __init__(
+        self,
+        settings: SchedulingSettings,
+        limits: EngineLimits,
+        stall_timeout_s: float,
+        talker_slots: SlotPool,
+        vocoder_slots: SlotPool,
+    ) -> None:
+        self.planner = Planner(settings, limits)
+        self._settings = settings
+        self._limits = limits
+        self._stall_timeout_s = stall_timeout_s
+        self._talker_slots = talker_slots
+        self._vocoder_slots = vocoder_slots
+        self._utterances: dict[UtteranceId, UtteranceProgress] = {}
+        self._owners: dict[SegmentId, UtteranceProgress] = {}
+        self._orphans: dict[SegmentId, int] = {}  # vocoder slots of dropped segments that the vocoder still works on
+        self._outcomes: list[Outcome] = []
+        self._dropped: list[SegmentId] = []
+        self._released: list[int] = []
+
+    def add_utterance(self, utterance: UtteranceProgress) -> None:
+        """Take on an utterance that has no text yet."""
+        self._utterances[utterance.id] = utterance
+
+    def add_segment(self, segment: Segment, now_s: float) -> None:
+        """Queue a segment behind the others of its utterance; dropped if that is over."""
+        utterance = self._utterances.get(segment.utterance_id)
+        if utterance is None:
+            self._dropped.append(segment.id)
+            return
+        if utterance.is_idle:
+            utterance.busy_since_s = now_s
+        utterance.waiting.append(segment)
+        self._owners[segment.id] = utterance
+
+    def end_text(self, utterance_id: UtteranceId) -> None:
+        """No more segments will come for this utterance."""
+        if utterance := self._utterances.get(utterance_id):
+            utterance.text_ended = True
+
+    def cancel(self, utterance_id: UtteranceId) -> None:
+        """Drop an utterance and give back all it holds; ignored if that is over."""
+        if utterance := self._utterances.pop(utterance_id, None):
+            self._give_back(utterance)
+
+    def set_unread(self, utterance_id: UtteranceId, unread_s: float, now_s: float) -> None:
+        """Note how much audio lies in the outbox of an utterance because its reader has not come for it."""
+        utterance = self._utterances.get(utterance_id)
+        if utterance is None:
+            return
+        utterance.unread_s = unread_s
+        if unread_s < self._settings.lead_limit_s:
+            utterance.stalled_since_s = math.inf
+        elif utterance.stalled_since_s == math.inf:
+            utterance.stalled_since_s = now_s
+
+    def schedule(self, now_s: float) -> Step:
+        """Decide the next step. Its work counts as begun; `update` and `vocoded` report on it."""
+        self._expire(now_s)
+        for utterance in list(self._utterances.values()):
+            self._advance(utterance)
+        due = self.planner.vocode(self._utterances.values(), now_s)
+        vocode = tuple(work for utterance in due if (work := self._vocode(utterance)))
+        runnable = self.planner.runnable(self._utterances.values(), now_s)
+        self._lend_slots(runnable)
+        prefill = tuple(self._prefill(part, rows) for part, rows in self.planner.prefill(runnable, now_s))
+        decode = tuple(self._decode(part) for part in self.planner.decode(runnable))
+        step = Step(tuple(self._outcomes), tuple(self._dropped), tuple(self._released), vocode, prefill, decode)
+        self._outcomes, self._dropped, self._released = [], [], []
+        return step
+
+    def update(self, step: Step, result: StepResult) -> None:
+        """Take in what the talker did in a step."""
+        if step.prefill:
+            self.planner.prefill_cost.observe(sum(work.row_count for work in step.prefill), result.prefill_s)
+        if step.decode:
+            self.planner.step_cost.observe(len(step.decode), result.decode_s)
+        for decoded in result.decoded:
+            self._update_one(decoded, result.prefill_s + result.decode_s)
+
+    def vocoded(self, results: Iterable[VocodeResult], now_s: float, batch_s: float) -> list[float]:
+        """Take in what the vocoder did; return the silences that this ended and that were our fault, in s.
+
+        Args:
+            results: One for each piece of work of the batch.
+            now_s: When the audio came out.
+            batch_s: How long the batch took.
+        """
+        return [gap_s for result in results if (gap_s := self._vocoded_one(result, now_s, batch_s)) > 0.0]
+
+    def fail(self, segment_ids: Iterable[SegmentId]) -> None:
+        """End the utterances of these segments because the engine failed on them."""
+        for segment_id in segment_ids:
+            if utterance := self._owners.get(segment_id):
+                self._end(utterance, Failure.ENGINE)
+
+    def next_wake_s(self) -> float:
+        """Return the moment at which `schedule` could have something new to say although nothing comes in."""
+        return min((self._wake_s(utterance) for utterance in self._utterances.values()), default=math.inf)
+
+    def leads_s(self, now_s: float) -> Iterator[float]:
+        """Yield the lead of every utterance that has been heard."""
+        return (each.clock.lead_s(now_s) for each in self._utterances.values() if each.clock.delivered_s)
+
+    def check_integrity(self) -> None:
+        """Assert that every slot is held by a segment that knows of it, and by no other."""
+        self._talker_slots.check_integrity()
+        self._vocoder_slots.check_integrity()
+        utterances = self._utterances.values()
+        talking = {part.slot: part.segment.id for each in utterances for part in each.active if part.slot is not None}
+        assert talking == self._talker_slots.holders(), "a talker slot is held by nobody, or by a stranger"
+        voicing = {each.vocoder_slot: each.active[0].segment.id for each in utterances if each.vocoder_slot is not None}
+        voicing |= {slot: segment_id for segment_id, slot in self._orphans.items()}
+        assert voicing == self._vocoder_slots.holders(), "a vocoder slot is held by nobody, or by a stranger"
+        owned = {segment.id for each in utterances for segment in each.segments()}
+        assert owned == self._owners.keys(), "a segment is remembered that is over, or forgotten while it works"
+
+    def _expire(self, now_s: float) -> None:
+        """End what has reached its deadline, or whose reader has been away for too long."""
+        for utterance in list(self._utterances.values()):
+            if utterance.deadline_s <= now_s:
+                self._end(utterance, Failure.DEADLINE)
+            elif utterance.stalled_since_s + self._stall_timeout_s <= now_s:
+                self._end(utterance, Failure.STALLED)
+
+    def _advance(self, utterance: UtteranceProgress) -> None:
+        """Let the next segment begin where the last one has ended, and the utterance end where nothing is left."""
+        while utterance.talking is None and utterance.waiting:
+            self._begin(utterance, utterance.waiting.popleft())
+        while utterance.active and utterance.active[0].is_silent:
+            self._finish_oldest(utterance)
+        if utterance.text_ended and utterance.is_idle:
+            self._end(utterance, utterance.reason)
+
+    def _begin(self, utterance: UtteranceProgress, segment: Segment) -> None:
+        part = SegmentProgress(segment)
+        if not segment.row_count:
+            part.reason = FinishReason.EMPTY
+        utterance.active.append(part)
+
+    def _lend_slots(self, runnable: Iterable[UtteranceProgress]) -> None:
+        for utterance in runnable:
+            part = utterance.talking
+            if part and part.slot is None:
+                part.slot = self._talker_slots.allocate(part.segment.id)
+
+    def _prefill(self, part: SegmentProgress, row_count: int) -> PrefillWork:
+        start = part.prefilled_rows
+        part.prefilled_rows += row_count
+        assert part.slot is not None
+        return PrefillWork(part.segment.id, part.slot, start, row_count, part.is_prefilled)
+
+    def _decode(self, part: SegmentProgress) -> DecodeWork:
+        part.step_count += 1
+        assert part.slot is not None
+        return DecodeWork(part.segment.id, part.slot, part.step_count - 1)
+
+    def _vocode(self, utterance: UtteranceProgress) -> VocodeWork | None:
+        """Hand the oldest segment's next frames to the vocoder, unless it would need a slot and none is free."""
+        part, chunk = utterance.active[0], utterance.next_vocode()
+        if utterance.vocoder_slot is None:
+            utterance.vocoder_slot = self._vocoder_slots.allocate(part.segment.id)
+        if utterance.vocoder_slot is None:
+            return None
+        start = part.vocoded_frames
+        part.vocoded_frames += chunk.frame_count
+        part.expected_audio_frames = chunk.audio_end_frames
+        utterance.is_vocoding = True
+        return VocodeWork(part.segment.id, utterance.vocoder_slot, start, *chunk[:2], start == 0, chunk.is_last)
+
+    def _update_one(self, decoded: DecodeResult, step_s: float) -> None:
+        utterance = self._owners[decoded.segment_id]
+        if decoded.failed:
+            self._end(utterance, Failure.ENGINE)
+            return
+        part = utterance.active[-1]
+        utterance.synthesis_s += step_s
+        part.frame_count += decoded.emitted
+        positions = part.segment.row_count + part.step_count
+        if decoded.done:
+            part.reason = FinishReason.COMPLETED
+        elif part.frame_count >= part.segment.max_frames or positions >= self._limits.max_positions:
+            part.reason = FinishReason.LENGTH
+        if part.reason is not None:
+            self._free_talker_slot(part)
+
+    def _vocoded_one(self, result: VocodeResult, now_s: float, batch_s: float) -> float:
+        utterance = self._owners.get(result.segment_id)
+        if utterance is None:
+            self._vocoder_slots.free(self._orphans.pop(result.segment_id), result.segment_id)
+            return 0.0
+        utterance.is_vocoding = False
+        if result.failed:
+            self._end(utterance, Failure.ENGINE)
+            return 0.0
+        part = utterance.active[0]
+        part.audio_frames = part.expected_audio_frames
+        utterance.synthesis_s += batch_s
+        gap_s = utterance.deliver(now_s, result.duration_s, self._settings.ttfa_target_s)
+        if result.is_last:
+            self._finish_oldest(utterance)
+        return gap_s
+
+    def _finish_oldest(self, utterance: UtteranceProgress) -> None:
+        part = utterance.active[0]
+        assert part.reason is not None
+        self._free_vocoder_slot(utterance)
+        utterance.active.popleft()
+        self._forget(part.segment.id)
+        if part.reason is not FinishReason.EMPTY and utterance.reason is not FinishReason.LENGTH:
+            utterance.reason = part.reason
+        self._outcomes.append(SegmentEnded(utterance.id, part.segment.id, part.reason, part.frame_count))
+
+    def _end(self, utterance: UtteranceProgress, reason: FinishReason | Failure) -> None:
+        del self._utterances[utterance.id]
+        self._give_back(utterance)
+        self._outcomes.append(UtteranceEnded(utterance.id, reason, utterance.clock.delivered_s, utterance.synthesis_s))
+
+    def _give_back(self, utterance: UtteranceProgress) -> None:
+        for part in utterance.active:
+            self._free_talker_slot(part)
+        if utterance.is_vocoding and utterance.vocoder_slot is not None:
+            self._orphans[utterance.active[0].segment.id] = utterance.vocoder_slot
+        else:
+            self._free_vocoder_slot(utterance)
+        for segment in utterance.segments():
+            self._forget(segment.id)
+
+    def _free_talker_slot(self, part: SegmentProgress) -> None:
+        if part.slot is not None:
+            self._talker_slots.free(part.slot, part.segment.id)
+            self._released.append(part.slot)
+            part.slot = None
+
+    def _free_vocoder_slot(self, utterance: UtteranceProgress) -> None:
+        if utterance.vocoder_slot is not None:
+            self._vocoder_slots.free(utterance.vocoder_slot, utterance.active[0].segment.id)
+            utterance.vocoder_slot = None
+
+    def _forget(self, segment_id: SegmentId) -> None:
+        del self._owners[segment_id]
+        self._dropped.append(segment_id)
+
+    def _wake_s(self, utterance: UtteranceProgress) -> float:
+        stalled_s = utterance.stalled_since_s + self._stall_timeout_s
+        return min(utterance.deadline_s, stalled_s, self.planner.wake_s(utterance))
