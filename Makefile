@@ -46,7 +46,7 @@ types: .venv/developer.stamp
 	$(BIN)/mypy
 
 docs: .venv/developer.stamp
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 docs-serve: .venv/developer.stamp
 	$(BIN)/mkdocs serve

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+from antiphon_client import errors as client_errors
 from server import config, errors
 from trt_engines import manifest
 
@@ -52,6 +53,11 @@ def _settings(section: str) -> str:
 def _errors(_: str) -> str:
     rows = [(f"`{kind.reason}`", f"`{kind.__name__}`", _summary(kind)) for kind in _subclasses(errors.AntiphonError)]
     return _markdown(("Reason", "Class", "When"), rows)
+
+
+def _client_errors(_: str) -> str:
+    tree = (client_errors.__doc__ or "").partition("\n\n")[2]
+    return f"```text\n{tree.strip()}\n```\n"
 
 
 def _manifest(name: str) -> str:
@@ -110,7 +116,12 @@ def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
 
 
-_TABLES: dict[str, Callable[[str], str]] = {"errors": _errors, "manifest": _manifest, "settings": _settings}
+_TABLES: dict[str, Callable[[str], str]] = {
+    "client_errors": _client_errors,
+    "errors": _errors,
+    "manifest": _manifest,
+    "settings": _settings,
+}
 
 
 if __name__ == "__main__":
