@@ -57,7 +57,7 @@ def slow_hidden(talker: PointerTalker, batch: Batch) -> Tensor:
     phoneme_at = time_axis.clamp(0, phonemes.shape[1] - 1)[..., None].expand(size, -1, width)
     is_frame = (time_axis >= counts)[..., None]
     hidden = torch.where(is_frame, frames.gather(1, frame_at), phonemes.gather(1, phoneme_at))
-    hidden = talker.slow_norm(talker.slow(talker.dropout(hidden)))
+    hidden = talker.slow_norm(talker.slow(hidden))
     back = (counts + torch.arange(frames.shape[1])[None]).clamp(max=hidden.shape[1] - 1)
     return hidden.gather(1, back[..., None].expand(-1, -1, width))
 

@@ -89,7 +89,6 @@ class PointerTalker(nn.Module):
         self.fast = Transformer(config.fast)
         self.fast_norm = RmsNorm(fast, config.fast.norm_eps)
         self.code_out = CodeTables(config.codebook_count, config.levels, fast)
-        self.dropout = nn.Dropout(config.slow.dropout)
         self._reset_parameters()
 
     def _reset_parameters(self) -> None:

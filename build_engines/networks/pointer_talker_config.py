@@ -23,8 +23,8 @@ class PointerTalkerConfig:
         end_dwell: stop when the last phoneme has been held for more than this many half frames.
     """
 
-    slow: TransformerConfig = field(default_factory=lambda: TransformerConfig(256, 6, 4, 2, 64, 704, dropout=0.05))
-    fast: TransformerConfig = field(default_factory=lambda: TransformerConfig(256, 2, 4, 4, 64, 512, dropout=0.05))
+    slow: TransformerConfig = field(default_factory=lambda: TransformerConfig(256, 6, 4, 2, 64, 704))
+    fast: TransformerConfig = field(default_factory=lambda: TransformerConfig(256, 2, 4, 4, 64, 512))
     codebook_count: int = 4
     levels: tuple[int, ...] = (8, 5, 5, 5)
     phoneme_count: int = 178

@@ -15,7 +15,6 @@ class TransformerConfig:
         norm_eps: epsilon of RMSNorm.
         qkv_bias: whether the joint projection has a bias.
         rope_rounded: use the rotary table rounded to bfloat16 that Fish Speech was trained with.
-        dropout: probability on the residual branches, training only.
     """
 
     width: int
@@ -28,4 +27,3 @@ class TransformerConfig:
     norm_eps: float = 1e-5
     qkv_bias: bool = False
     rope_rounded: bool = False
-    dropout: float = 0.0
