@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from antiphon_client import errors as client_errors
 from server import config, errors
+from server.statuses import CODE_OF_ERROR
 from trt_engines import manifest
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -51,8 +52,11 @@ def _settings(section: str) -> str:
 
 
 def _errors(_: str) -> str:
-    rows = [(f"`{kind.reason}`", f"`{kind.__name__}`", _summary(kind)) for kind in _subclasses(errors.AntiphonError)]
-    return _markdown(("Reason", "Class", "When"), rows)
+    rows = [
+        (f"`{kind.reason}`", _status(kind), f"`{kind.__name__}`", _summary(kind))
+        for kind in _subclasses(errors.AntiphonError)
+    ]
+    return _markdown(("Reason", "Status", "Class", "When"), rows)
 
 
 def _client_errors(_: str) -> str:
@@ -81,6 +85,10 @@ def _subclasses(kind: type[errors.AntiphonError]) -> Iterator[type[errors.Antiph
     for child in kind.__subclasses__():
         yield child
         yield from _subclasses(child)
+
+
+def _status(kind: type[errors.AntiphonError]) -> str:
+    return next(CODE_OF_ERROR[parent].name for parent in kind.__mro__ if parent in CODE_OF_ERROR)
 
 
 def _summary(kind: type) -> str:
