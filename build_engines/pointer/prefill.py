@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from build_engines.graph.builder import GraphBuilder
+from build_engines.graph.cached_transformer import CachedTransformer
+from build_engines.graph.layer_stack import LayerStack
 from build_engines.graph.layers import Weights
 from build_engines.graph.storage import Storage
-from build_engines.graph.transformer import CachedTransformer
 from build_engines.networks.pointer_talker_config import ROW_COLUMNS, PointerTalkerConfig
-from build_engines.pointer.row_table import RowTable
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,10 @@ class PointerPrefill:
         rows = graph.input("row_ids", np.int32, ["B", "L", columns]).cast(np.int64)
         graph.input("row_count", np.int32, ["B"])
         position = graph.input("position", np.int32, ["B"]).cast(np.int64)
-        table = RowTable(self.config, self.weights["code_out.0"].shape[0])
-        hidden = table.embed_phonemes(rows, graph.weight("rows", self.weights["rows"]))
-        slow = CachedTransformer(self.config.slow, self.weights, "slow.", self.position_count)
-        slow.fill(hidden, position)
+        phonemes = graph.op(
+            "Clip", [rows.slice(-1, 0, 1).squeeze(-1), np.asarray(0), np.asarray(self.config.phoneme_count)]
+        )
+        hidden = graph.gather(graph.weight("phoneme.weight", self.weights["phoneme.weight"]), phonemes)
+        stack = LayerStack(self.config.slow, self.weights, "slow.", self.position_count)
+        CachedTransformer(stack).fill(hidden, position)
         return graph

@@ -1,4 +1,4 @@
-"""One table that embeds every kind of row: a row is a handful of indices into it, and its embedding is their sum."""
+"""One table that embeds frame rows: a row is a handful of indices into it, and its embedding is their sum."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ Arrays = Mapping[str, npt.NDArray[np.float32]]
 
 @dataclass(frozen=True)
 class RowTable:
-    """Where each kind of index starts in the table: advances, dwells, phoneme windows, codes, phonemes, one zero row.
+    """Where each kind of index starts in the table: advances, dwells, phoneme windows, codes, one zero row.
 
     Attributes:
         config: sizes of the talker.
@@ -41,26 +41,15 @@ class RowTable:
         return self.window_start + len(WINDOW) * (self.config.phoneme_count + 1)
 
     @property
-    def phoneme_start(self) -> int:
-        """First row of the phoneme table."""
-        return self.code_start + self.config.codebook_count * self.codebook_size
-
-    @property
     def zero_row(self) -> int:
         """The row of zeros."""
-        return self.phoneme_start + self.config.phoneme_count + 1
+        return self.code_start + self.config.codebook_count * self.codebook_size
 
     def rows(self, weights: Arrays, codes: list[npt.NDArray[np.float32]]) -> npt.NDArray[np.float32]:
         """Stack the talker's embeddings; `codes` holds one folded table [codebook_size, width] per codebook."""
         windows = [weights[f"window.tables.{index}.weight"] for index in range(len(WINDOW))]
-        parts = [weights["advance.weight"], weights["dwell.weight"], *windows, *codes, weights["phoneme.weight"]]
+        parts = [weights["advance.weight"], weights["dwell.weight"], *windows, *codes]
         return np.concatenate([*parts, np.zeros_like(parts[0][:1])])
-
-    def embed_phonemes(self, rows: Value, table: Value) -> Value:
-        """Embed phoneme rows int64 [batch, time, columns] as [batch, time, width]."""
-        phonemes = rows.slice(-1, 0, 1).squeeze(-1)
-        bounded = rows.graph.op("Clip", [phonemes, np.asarray(0), np.asarray(self.config.phoneme_count)])
-        return rows.graph.gather(table, bounded + self.phoneme_start)
 
     def embed_frames(self, rows: Value, window: Value, table: Value) -> Value:
         """Embed frame rows int64 [batch, columns], with the phonemes [batch, 5] around each, as [batch, 1, width]."""

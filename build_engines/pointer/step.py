@@ -5,10 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from build_engines.graph.builder import GraphBuilder
+from build_engines.graph.cached_transformer import CachedTransformer
+from build_engines.graph.layer_stack import LayerStack
 from build_engines.graph.layers import Weights, linear, project, rms_norm
 from build_engines.graph.sampling import sample
 from build_engines.graph.storage import Storage
-from build_engines.graph.transformer import CachedTransformer, UnrolledTransformer
+from build_engines.graph.unrolled_transformer import UnrolledTransformer
 from build_engines.graph.value import Value
 from build_engines.networks.pointer_talker_config import ADVANCE_COUNT, ROW_COLUMNS, WINDOW, PointerTalkerConfig
 from build_engines.pointer.row_table import RowTable, phoneme_window
@@ -69,7 +71,7 @@ class PointerStep:
         """Run the slow transformer over one frame row each; returns its normed output [batch, 1, width]."""
         table = RowTable(self.config, self.weights["code_out.0"].shape[0])
         hidden = table.embed_frames(rows, window, rows.graph.weight("rows", self.weights["rows"]))
-        slow = CachedTransformer(self.config.slow, self.weights, "slow.", self.position_count)
+        slow = CachedTransformer(LayerStack(self.config.slow, self.weights, "slow.", self.position_count))
         return rms_norm(slow.apply(hidden, position), self.weights, "slow_norm", self.config.slow.norm_eps)
 
     def _codes(
@@ -77,7 +79,8 @@ class PointerStep:
     ) -> Value:
         """Sample the codes int64 [batch, codebooks] of the frame, one codebook after the other."""
         graph, codes = hidden.graph, []
-        fast = UnrolledTransformer(self.config.fast, self.weights, "fast.", self.config.codebook_count)
+        stack = LayerStack(self.config.fast, self.weights, "fast.", self.config.codebook_count)
+        fast = UnrolledTransformer(stack, advance * 0)
         entering = self._fast_start(hidden, window, advance)
         for book, draw in enumerate(draws):
             normed = rms_norm(fast.apply(entering), self.weights, "fast_norm", self.config.fast.norm_eps)

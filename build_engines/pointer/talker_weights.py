@@ -11,7 +11,7 @@ from build_engines.pointer.row_table import RowTable
 Array = npt.NDArray[np.float32]
 Arrays = Mapping[str, Array]
 
-_UNCHANGED = ("slow.", "slow_norm.", "advance_head.", "fast_in.", "fast.", "fast_norm.")
+_UNCHANGED = ("phoneme.", "slow.", "slow_norm.", "advance_head.", "fast_in.", "fast.", "fast_norm.")
 
 
 def fsq_digits(levels: tuple[int, ...]) -> npt.NDArray[np.int64]:

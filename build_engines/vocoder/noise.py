@@ -10,8 +10,8 @@ from build_engines.graph.value import Value
 _TABLE_SEED = 20
 _LOW_ROWS, _HIGH_ROWS = 257, 251
 """Two primes: the low and the high half of the spectrum repeat together only after 64,507 sub-frames."""
-_LOW_SEED_STEP, _LOW_TIME_STEP = 97, 101
-_HIGH_SEED_STEP, _HIGH_TIME_STEP = 59, 89
+_LOW_STEPS, _HIGH_STEPS = (97, 101), (59, 89)
+"""Rows that one step of the seed, and one of time, move on."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,18 @@ class NoiseTable:
             place: int64 [N, time], sub-frames from the start of the segment.
         """
         graph, start = seed.graph, seed.unsqueeze(1)
-        low = (start * _LOW_SEED_STEP + place * _LOW_TIME_STEP) % _LOW_ROWS
-        high = (start * _HIGH_SEED_STEP + place * _HIGH_TIME_STEP) % _HIGH_ROWS
+        low = (start * _LOW_STEPS[0] + place * _LOW_STEPS[1]) % _LOW_ROWS
+        high = (start * _HIGH_STEPS[0] + place * _HIGH_STEPS[1]) % _HIGH_ROWS
         halves = [graph.gather(table, index) for table, index in zip(self.tables(), (low, high), strict=True)]
         parts = graph.concat(halves, -1).cast(np.float32)
         real, imaginary = graph.split(parts, [1, 1], 2)
         return real.squeeze(2), imaginary.squeeze(2)
+
+    def read(self, seed: int, sub_frames: int) -> npt.NDArray[np.complex64]:
+        """Return the noise of a whole segment, [sub_frames, bins]."""
+        low_table, high_table = self.tables()
+        place = np.arange(sub_frames)
+        low = low_table[(seed * _LOW_STEPS[0] + place * _LOW_STEPS[1]) % _LOW_ROWS]
+        high = high_table[(seed * _HIGH_STEPS[0] + place * _HIGH_STEPS[1]) % _HIGH_ROWS]
+        parts = np.concatenate([low, high], -1).astype(np.float32)
+        return np.asarray(parts[:, 0] + 1j * parts[:, 1], np.complex64)

@@ -1,0 +1,29 @@
+"""A transformer run position by position inside one graph, as a depth transformer over codebooks is."""
+
+from build_engines.graph.layer_stack import LayerStack
+from build_engines.graph.value import Value
+
+
+class UnrolledTransformer:
+    """Keeps the keys and values of the positions run so far as values of the graph."""
+
+    def __init__(self, stack: LayerStack, first_position: Value) -> None:
+        """Start with the layers, and the first position int64 [batch, 1]."""
+        self.stack = stack
+        self._position = first_position
+        self._rope = stack.rope(first_position.graph)
+        self._past: list[list[list[Value]]] = [[[], []] for _ in range(stack.config.layers)]
+
+    def apply(self, hidden: Value) -> Value:
+        """Run the next position [batch, 1, width]; returns it before the final norm."""
+        for layer in range(self.stack.config.layers):
+            hidden = self.stack.finish(hidden, self._attend(hidden, layer), layer)
+        self._position = self._position + 1
+        return hidden
+
+    def _attend(self, hidden: Value, layer: int) -> Value:
+        queries, *new = self.stack.heads(hidden, layer, [*self._rope, self._position])
+        for past, rows in zip(self._past[layer], new, strict=True):
+            past.append(rows)
+        keys, values = (hidden.graph.concat(past, 2) for past in self._past[layer])
+        return hidden.graph.op("Attention", [queries, keys, values])
