@@ -41,6 +41,28 @@ class ListenSettings:
     """Port of the Prometheus endpoint; 0 takes any free port, -1 turns it off."""
     drain_timeout_s: float = _number(60.0, 0.0)
     """How long running utterances may still speak after SIGTERM."""
+    max_message_bytes: int = _number(4 * 1024 * 1024, 1024, 64 * 1024 * 1024)
+    """Largest message taken from a client."""
+    max_connection_age_s: float = _number(0.0, 0.0)
+    """Connections older than this are asked to come again, so that load spreads; 0 keeps them."""
+    reflection: bool = True
+    """Let clients ask for the contract."""
+    channelz: bool = False
+    """Let operators ask for the state of every connection; needs grpcio-channelz."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecuritySettings:
+    """Who may call; every empty field is off."""
+
+    tls_certificate_file: str = ""
+    """PEM chain of the server; without it the server speaks plain text."""
+    tls_key_file: str = ""
+    """PEM key of that certificate."""
+    tls_client_ca_file: str = ""
+    """PEM authorities; clients must then show a certificate of theirs."""
+    api_keys_file: str = ""
+    """One key per line; clients must then send one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +135,7 @@ class Settings:
     """Everything that can be set, one section per part of the server."""
 
     listen: ListenSettings = field(default_factory=ListenSettings)
+    security: SecuritySettings = field(default_factory=SecuritySettings)
     engine: EngineSettings = field(default_factory=EngineSettings)
     admission: AdmissionSettings = field(default_factory=AdmissionSettings)
     scheduling: SchedulingSettings = field(default_factory=SchedulingSettings)

@@ -95,6 +95,8 @@ class UtteranceProgress:
     vocoder_slot: int | None = None
     is_vocoding: bool = False
     synthesis_s: float = 0.0
+    segment_count: int = 0
+    """Segments that are over."""
     reason: FinishReason = FinishReason.EMPTY
 
     @property

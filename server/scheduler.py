@@ -27,6 +27,9 @@ from server.step import (
 )
 from server.utterance import FinishReason, Segment, SegmentId, UtteranceId
 
+# One runs and one waits: the vocoder is never idle for a step, and an urgent chunk never waits for more than these two.
+_VOCODE_BATCHES = 2
+
 
 class Scheduler:
     """Decides every step of the model thread.
@@ -59,6 +62,7 @@ class Scheduler:
         self._outcomes: list[Outcome] = []
         self._dropped: list[SegmentId] = []
         self._released: list[int] = []
+        self._vocode_batch_count = 0
 
     def add_utterance(self, utterance: UtteranceProgress) -> None:
         """Take on an utterance that has no text yet."""
@@ -101,8 +105,7 @@ class Scheduler:
         self._expire(now_s)
         for utterance in list(self._utterances.values()):
             self._advance(utterance)
-        due = self.planner.vocode(self._utterances.values(), now_s)
-        vocode = tuple(work for utterance in due if (work := self._vocode(utterance)))
+        vocode = self._pick_vocode(now_s)
         runnable = self.planner.runnable(self._utterances.values(), now_s)
         self._lend_slots(runnable)
         prefill = tuple(self._prefill(part, rows) for part, rows in self.planner.prefill(runnable, now_s))
@@ -120,14 +123,18 @@ class Scheduler:
         for decoded in result.decoded:
             self._update_one(decoded, result.prefill_s + result.decode_s)
 
-    def vocoded(self, results: Iterable[VocodeResult], now_s: float, batch_s: float) -> list[float]:
-        """Take in what the vocoder did; return the silences that this ended and that were our fault, in s.
+    def vocoded(self, results: Iterable[VocodeResult], now_s: float, batch_s: float, frame_count: int) -> list[float]:
+        """Take in what a batch of the vocoder did; return the silences that this ended and that were our fault, in s.
 
         Args:
             results: One for each piece of work of the batch.
             now_s: When the audio came out.
-            batch_s: How long the batch took.
+            batch_s: How long the batch took; 0 if it failed.
+            frame_count: Frames in the batch.
         """
+        self._vocode_batch_count -= 1
+        if batch_s:
+            self.planner.vocode_cost.observe(frame_count, batch_s)
         return [gap_s for result in results if (gap_s := self._vocoded_one(result, now_s, batch_s)) > 0.0]
 
     def fail(self, segment_ids: Iterable[SegmentId]) -> None:
@@ -185,6 +192,14 @@ class Scheduler:
             part = utterance.talking
             if part and part.slot is None:
                 part.slot = self._talker_slots.allocate(part.segment.id)
+
+    def _pick_vocode(self, now_s: float) -> tuple[VocodeWork, ...]:
+        if self._vocode_batch_count == _VOCODE_BATCHES:
+            return ()
+        due = self.planner.vocode(self._utterances.values(), now_s)
+        works = tuple(work for utterance in due if (work := self._vocode(utterance)))
+        self._vocode_batch_count += bool(works)
+        return works
 
     def _prefill(self, part: SegmentProgress, row_count: int) -> PrefillWork:
         start = part.prefilled_rows
@@ -251,12 +266,17 @@ class Scheduler:
         self._forget(part.segment.id)
         if part.reason is not FinishReason.EMPTY and utterance.reason is not FinishReason.LENGTH:
             utterance.reason = part.reason
+        utterance.segment_count += 1
         self._outcomes.append(SegmentEnded(utterance.id, part.segment.id, part.reason, part.frame_count))
 
     def _end(self, utterance: UtteranceProgress, reason: FinishReason | Failure) -> None:
         del self._utterances[utterance.id]
         self._give_back(utterance)
-        self._outcomes.append(UtteranceEnded(utterance.id, reason, utterance.clock.delivered_s, utterance.synthesis_s))
+        self._outcomes.append(
+            UtteranceEnded(
+                utterance.id, reason, utterance.clock.delivered_s, utterance.segment_count, utterance.synthesis_s
+            )
+        )
 
     def _give_back(self, utterance: UtteranceProgress) -> None:
         for part in utterance.active:

@@ -71,6 +71,7 @@ class UtteranceEnded(NamedTuple):
     utterance_id: UtteranceId
     reason: FinishReason | Failure
     duration_s: float
+    segment_count: int
     synthesis_s: float
     """Time of the steps and vocoder batches that this utterance took part in."""
 
@@ -92,9 +93,9 @@ class Step:
     decode: tuple[DecodeWork, ...] = ()
 
     @property
-    def runs_talker(self) -> bool:
-        """Whether the talker has work in this step."""
-        return bool(self.prefill or self.decode)
+    def is_idle(self) -> bool:
+        """Whether there is nothing in it at all."""
+        return not (self.decode or self.prefill or self.vocode or self.outcomes or self.released_slots or self.dropped)
 
 
 class DecodeResult(NamedTuple):

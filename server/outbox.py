@@ -1,0 +1,147 @@
+"""Where the events of one utterance wait for its reader, who is handed audio by the playback clock.
+
+The threads that make audio call `deliver`, which crosses to the event loop once for a whole batch; everything else
+happens on the event loop. What is bounded here is seconds of audio: the reader gets a chunk only when its listener is
+less than the lead limit behind (gRPC would gladly take a minute and more), and `unread_s` tells the scheduler how much
+is left, so that it makes no more for a reader that has stopped.
+"""
+
+import asyncio
+import math
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from server.errors import AntiphonError
+from server.pacing import PlaybackClock
+from server.utterance import AudioChunk, Cancelled, Event, Finished, WordTiming
+
+
+class Outbox:
+    """Events in, events out, in order, until a terminal one: `Finished`, `Cancelled` or an error.
+
+    Args:
+        lead_limit_s: Seconds of audio handed out ahead of playback at most; infinity hands out everything at once.
+        lead_s: Audio of the utterance before on the same stream that the listener has not yet played.
+        unread_limit_s: When the reader takes so much that less than this is left, `on_room` is called.
+        clock: Monotonic seconds.
+        on_room: Called on the event loop; tells the worker that a reader has come back.
+    """
+
+    def __init__(
+        self,
+        lead_limit_s: float,
+        lead_s: float,
+        unread_limit_s: float,
+        clock: Callable[[], float],
+        on_room: Callable[[], None],
+    ) -> None:
+        self.unread_s = 0.0
+        self._lead_limit_s = lead_limit_s
+        self._unread_limit_s = unread_limit_s
+        self._clock = clock
+        self._on_room = on_room
+        self._playback = PlaybackClock()
+        self._playback.end_s = clock() + lead_s if lead_s else -math.inf
+        self._events: deque[Event | AntiphonError] = deque()
+        self._changed = asyncio.Event()
+        self._words: list[WordTiming] = []
+        self._is_sealed = False  # the terminal event is in; nothing may follow
+        self._is_over = False  # the terminal event is out
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether the utterance has come to its end, though its reader may not have."""
+        return self._is_sealed
+
+    @property
+    def lead_s(self) -> float:
+        """Audio handed out that the listener has not yet played."""
+        return self._playback.lead_s(self._clock())
+
+    def put(self, event: Event | AntiphonError) -> None:
+        """Add an event; dropped if a terminal one is in."""
+        if self._is_sealed:
+            return
+        self._events.append(event)
+        self._is_sealed = isinstance(event, Finished | Cancelled | AntiphonError)
+        if isinstance(event, AudioChunk):
+            self.unread_s += event.duration_s
+        self._changed.set()
+
+    def cancel(self) -> None:
+        """Drop what is not handed out and end with `Cancelled`; nothing if the end is handed out already."""
+        if self._is_over:
+            return
+        self._empty()
+        self._is_sealed = False
+        played_s = max(0.0, self._playback.played_s(self._clock()))
+        heard = [word for word in self._words if word.start_s < played_s]
+        last_word = self._words[-1] if self._words else None
+        self.put(Cancelled(self._playback.delivered_s, played_s, last_word, heard[-1] if heard else None))
+
+    def close(self) -> None:
+        """Drop everything; a reader that waits is let go."""
+        self._empty()
+        self._is_sealed = self._is_over = True
+        self._changed.set()
+
+    async def take(self) -> Event | None:
+        """Wait for the next event whose time has come; None after the terminal one.
+
+        Raises:
+            AntiphonError: The terminal event is this error.
+        """
+        while not self._is_over:
+            wait_s = self._wait_s()
+            if wait_s <= 0.0:
+                return self._hand_out(self._events.popleft())
+            await self._wait(wait_s)
+        return None
+
+    def _wait_s(self) -> float:
+        """Return how long the first event has to wait, infinity if there is none."""
+        if not self._events:
+            return math.inf
+        event = self._events[0]
+        if not isinstance(event, AudioChunk):
+            return 0.0
+        # A chunk longer than the limit goes out when the listener has nothing left.
+        return min(self.lead_s, self.lead_s + event.duration_s - self._lead_limit_s)
+
+    async def _wait(self, wait_s: float) -> None:
+        self._changed.clear()
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(wait_s, self._changed.set) if wait_s < math.inf else None
+        try:
+            await self._changed.wait()
+        finally:
+            if timer:
+                timer.cancel()
+
+    def _hand_out(self, event: Event | AntiphonError) -> Event:
+        if isinstance(event, AntiphonError):
+            self._is_over = True
+            raise event
+        self._is_over = isinstance(event, Finished | Cancelled)
+        if isinstance(event, AudioChunk):
+            self._playback.deliver(self._clock(), event.duration_s)
+            self._words.extend(event.words)
+            had_no_room = self.unread_s >= self._unread_limit_s
+            self.unread_s -= event.duration_s
+            if had_no_room and self.unread_s < self._unread_limit_s:
+                self._on_room()
+        return event
+
+    def _empty(self) -> None:
+        self._events.clear()
+        self.unread_s = 0.0
+
+
+def deliver(loop: asyncio.AbstractEventLoop, deliveries: Iterable[tuple[Outbox, Event | AntiphonError]]) -> None:
+    """Put events into their outboxes from any thread, in order, waking the event loop once."""
+    loop.call_soon_threadsafe(_put_all, tuple(deliveries))
+
+
+def _put_all(deliveries: Iterable[tuple[Outbox, Event | AntiphonError]]) -> None:
+    for outbox, event in deliveries:
+        outbox.put(event)
