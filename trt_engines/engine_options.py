@@ -1,0 +1,22 @@
+"""How an engine is to be run; the bundle says what it is."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """Settings of a loaded bundle.
+
+    Attributes:
+        slot_count: Slots of the talker and of the vocoder, at least 1.
+        threads: CPU threads that a step's rows are shared out over, at least 1. The vocoder has one more of its own.
+    """
+
+    slot_count: int
+    threads: int = 2
+
+    def __post_init__(self) -> None:
+        for name in ("slot_count", "threads"):
+            value = getattr(self, name)
+            if value < 1:
+                raise ValueError(f"{name} is {value} but must be at least 1.")

@@ -1,0 +1,1 @@
+"""The ONNX Runtime backend: CPU sessions on memory that outlives a call."""

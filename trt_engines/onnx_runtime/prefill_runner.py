@@ -1,0 +1,77 @@
+"""Runs the prefill graph: prompt parts of neighboring rows in one run, the runs shared out over lanes."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import onnxruntime as ort
+from numpy.typing import NDArray
+
+from trt_engines.manifest import Manifest
+from trt_engines.onnx_runtime.bound_run import BoundRun, aligned_zeros
+from trt_engines.onnx_runtime.kv_memory import KvMemory
+from trt_engines.onnx_runtime.lane import Lane, run_side_by_side
+
+QUANTUM_ROWS = 8
+
+
+@dataclass(frozen=True)
+class PromptPart:
+    """Prompt rows int32 [rows, columns] to be written to a row of the cache, from position `start` on."""
+
+    row: int
+    row_ids: NDArray[np.int32]
+    start: int
+
+    @property
+    def row_count(self) -> int:
+        """Number of prompt rows, perhaps none."""
+        return len(self.row_ids)
+
+
+class PrefillRunner:
+    """Runs prompt parts that neighbor each other in the cache, and are about equally long, as one batch."""
+
+    def __init__(self, session: ort.InferenceSession, kv: KvMemory, manifest: Manifest, lanes: Sequence[Lane]) -> None:
+        self._session = session
+        self._kv = kv
+        self._max_positions = manifest.max_positions
+        self._columns = len(manifest.row.columns)
+        self._lanes = lanes
+
+    def end(self, part: PromptPart) -> int:
+        """Return the position behind everything that a run of this part writes, padding included."""
+        return part.start + self._padded_count(part)
+
+    def run(self, parts: Iterable[PromptPart]) -> None:
+        """Write all parts; the cache must have room up to their `end`."""
+        run_side_by_side(self._lanes, [self._bound(batch) for batch in self._batches(parts)])
+
+    def _batches(self, parts: Iterable[PromptPart]) -> list[list[PromptPart]]:
+        batches: list[list[PromptPart]] = []
+        for part in sorted(parts, key=lambda part: part.row):
+            last = batches[-1][-1] if batches else None
+            is_neighbor = last is not None and part.row == last.row + 1
+            if last is not None and is_neighbor and self._padded_count(part) == self._padded_count(last):
+                batches[-1].append(part)
+            else:
+                batches.append([part])
+        return batches
+
+    def _padded_count(self, part: PromptPart) -> int:
+        """Round up, so that few shapes occur, but not beyond the positions that the graph knows."""
+        rounded = -(-part.row_count // QUANTUM_ROWS) * QUANTUM_ROWS
+        return min(rounded, self._max_positions - part.start)
+
+    def _bound(self, batch: Sequence[PromptPart]) -> BoundRun:
+        row_ids = aligned_zeros((len(batch), self._padded_count(batch[0]), self._columns), "int32")
+        for ids, part in zip(row_ids, batch, strict=True):
+            ids[: part.row_count] = part.row_ids
+        rows = slice(batch[0].row, batch[-1].row + 1)
+        caches = {name: array[rows] for name, array in self._kv.arrays.items()}
+        inputs = {
+            "row_ids": row_ids,
+            "row_count": np.array([part.row_count for part in batch], np.int32),
+            "position": np.array([part.start for part in batch], np.int32),
+        }
+        return BoundRun(self._session, inputs | caches, {f"{name}_out": array for name, array in caches.items()})

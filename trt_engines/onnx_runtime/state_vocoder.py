@@ -1,0 +1,139 @@
+"""The vocoder of kind `state` on ONNX Runtime: frames and what a slot carries over go in, samples come out."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trt_engines.base import VocodeItem
+from trt_engines.errors import SlotError
+from trt_engines.graph_tensors import vocode_tensors
+from trt_engines.manifest import Manifest
+from trt_engines.onnx_runtime.bound_run import BoundRun, aligned_zeros
+from trt_engines.onnx_runtime.lane import Lane
+from trt_engines.onnx_runtime.session import open_session
+from trt_engines.vocode_items import SEED_MODULUS, check_items, not_finite
+
+QUANTUM_FRAMES = 2
+
+
+@dataclass
+class _Slot:
+    """What is carried over from call to call: the network's state float32 [state width] and the frames it has seen."""
+
+    state: NDArray[np.float32]
+    seen_frames: int = 0
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """One item with what its slot carries over.
+
+    A turn puts out `block_count` blocks of samples, one per frame: of its own frames and, at the end of a segment, of
+    those that were held back. The first `skipped_blocks` of them lie before the segment.
+    """
+
+    item: VocodeItem
+    slot: _Slot
+    lookahead_frames: int
+
+    @property
+    def block_count(self) -> int:
+        """Blocks that the network must put out."""
+        return len(self.item.frames) + (self.lookahead_frames if self.item.is_last else 0)
+
+    @property
+    def skipped_blocks(self) -> int:
+        """Blocks to drop from the front."""
+        return min(max(0, self.lookahead_frames - self.slot.seen_frames), self.block_count)
+
+    @property
+    def run_frames(self) -> int:
+        """Frames of the run that this turn belongs to."""
+        return -(-self.block_count // QUANTUM_FRAMES) * QUANTUM_FRAMES
+
+
+class StateVocoder:
+    """A `Vocoder`; see there."""
+
+    def __init__(self, bundle_dir: Path, manifest: Manifest, slot_count: int, lane: Lane) -> None:
+        self._manifest = manifest
+        self._slot_count = slot_count
+        self._lane = lane
+        self._session = open_session(bundle_dir, manifest.vocode.graph, manifest, vocode_tensors)
+        self._slots: dict[int, _Slot] = {}
+
+    @property
+    def slot_count(self) -> int:
+        """Number of slots."""
+        return self._slot_count
+
+    @property
+    def samples_per_frame(self) -> int:
+        """Samples that one frame becomes."""
+        return self._manifest.audio.samples_per_frame
+
+    @property
+    def lookahead_frames(self) -> int:
+        """Frames by which the samples lag behind the newest frame until the segment ends."""
+        return self._manifest.vocode.lookahead_frames
+
+    def vocode(self, items: Sequence[VocodeItem]) -> list[NDArray[np.float32] | SlotError]:
+        """Return the new samples of each item; at most one item per slot in a call.
+
+        Raises:
+            EngineError: An item does not fit its slot or the manifest; nothing was run.
+        """
+        check_items(items, self._slot_count, self._manifest.frame.width, self._slots)
+        by_length = defaultdict(list)
+        for item in items:
+            if item.is_first:
+                self._slots[item.slot] = _Slot(np.zeros(self._manifest.vocode.state_width, np.float32))
+            turn = _Turn(item, self._slots[item.slot], self.lookahead_frames)
+            by_length[turn.run_frames].append(turn)
+        results: dict[int, NDArray[np.float32] | SlotError] = {}
+        for frame_count, turns in by_length.items():
+            results |= self._run(turns, frame_count)
+        return [results[item.slot] for item in items]
+
+    def release(self, slot: int) -> None:
+        """Forget a slot, finished or not."""
+        self._slots.pop(slot, None)
+
+    def _run(self, turns: Sequence[_Turn], frame_count: int) -> dict[int, NDArray[np.float32] | SlotError]:
+        """Run turns that take the same number of frames, and carry their states over."""
+        if frame_count == 0:
+            return {turn.item.slot: np.zeros(0, np.float32) for turn in turns}
+        samples = np.empty((len(turns), frame_count * self.samples_per_frame), np.float32)
+        states = np.empty((len(turns), self._manifest.vocode.state_width), np.float32)
+        outputs = {"samples": samples, "state_out": states}
+        self._lane.call(BoundRun(self._session, self._inputs(turns, frame_count), outputs))
+        return {
+            turn.item.slot: self._carry_over(turn, *rows) for turn, *rows in zip(turns, samples, states, strict=True)
+        }
+
+    def _inputs(self, turns: Sequence[_Turn], frame_count: int) -> dict[str, NDArray[Any]]:
+        frame = self._manifest.frame
+        frames = aligned_zeros((len(turns), frame_count, frame.width), frame.dtype)
+        for row, turn in zip(frames, turns, strict=True):
+            row[: len(turn.item.frames)] = turn.item.frames
+        return {
+            "frames": frames,
+            "count": np.array([len(turn.item.frames) for turn in turns], np.int32),
+            "is_last": np.array([turn.item.is_last for turn in turns], np.bool_),
+            "seed": np.array([turn.item.seed % SEED_MODULUS for turn in turns], np.int32),
+            "state": np.stack([turn.slot.state for turn in turns]),
+        }
+
+    def _carry_over(
+        self, turn: _Turn, samples: NDArray[np.float32], state: NDArray[np.float32]
+    ) -> NDArray[np.float32] | SlotError:
+        first, end = (blocks * self.samples_per_frame for blocks in (turn.skipped_blocks, turn.block_count))
+        turn.slot.state = state
+        turn.slot.seen_frames += len(turn.item.frames)
+        made = samples[first:end]
+        return made if np.isfinite(made).all() and np.isfinite(state).all() else not_finite(turn.item.slot)
