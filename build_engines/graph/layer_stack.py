@@ -19,8 +19,11 @@ from build_engines.networks.transformer_config import TransformerConfig
 def rope_tables(position_count: int, config: TransformerConfig) -> list[npt.NDArray[np.float32]]:
     """Return cos and sin [position_count, head_dim / 2] of the rotary angles, as `networks.transformer.rope_table`."""
     exponents = np.arange(0, config.head_dim, 2, dtype=np.float32) / np.float32(config.head_dim)
-    base = np.float32(config.rope_base)
-    frequencies = np.float32(1) / base**exponents if config.rope_rounded else base**-exponents
+    if config.rope_rounded:
+        # Far along, one bit of a frequency turns an angle by more than a bfloat16 step: powers are rounded once only.
+        frequencies = np.float32(1) / np.power(config.rope_base, exponents, dtype=np.float64).astype(np.float32)
+    else:
+        frequencies = np.float32(config.rope_base) ** -exponents
     angles = np.arange(position_count, dtype=np.float32)[:, None] * frequencies
     kind = bfloat16 if config.rope_rounded else np.float32
     return [table.astype(kind).astype(np.float32) for table in (np.cos(angles), np.sin(angles))]
