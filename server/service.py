@@ -1,0 +1,155 @@
+"""The gRPC service: translates between the contract and the server, and knows nothing else."""
+
+# ruff: noqa: N802 - the contract names the methods
+
+import dataclasses
+from collections.abc import AsyncIterator
+from typing import Any, TypeAlias
+
+import structlog
+from grpc import aio
+
+from antiphon.v1 import synthesis_pb2, voice_pb2
+from antiphon.v1 import text_to_speech_service_pb2 as messages
+from antiphon.v1.text_to_speech_service_pb2_grpc import TextToSpeechServiceServicer
+from server.conversation import Conversation
+from server.errors import DrainingError, FeatureUnavailableError, InvalidConfigError, OutOfRangeError
+from server.requests import StreamConfig, stream_config
+from server.responses import voice_message
+from server.synthesizer import Synthesizer
+from server.voice import Voice
+from server.voices import VoiceCatalogue
+from trt_engines.manifest import Manifest
+
+Context: TypeAlias = aio.ServicerContext[Any, Any]
+
+_PAGE_SIZE = 1000
+_NO_CLONING = "The voices of this server are fixed: its bundle has no network that makes a voice of a recording."
+
+
+class TextToSpeechService(TextToSpeechServiceServicer):
+    """Serves `antiphon.v1.TextToSpeechService`.
+
+    Args:
+        synthesizer: Who speaks.
+        voices: The voices of the bundle.
+        manifest: What the bundle can do.
+        max_text_characters: Text that may wait to be spoken on one stream.
+        retry_after_s: When clients of a draining server may try again.
+    """
+
+    def __init__(
+        self,
+        synthesizer: Synthesizer,
+        voices: VoiceCatalogue,
+        manifest: Manifest,
+        max_text_characters: int,
+        retry_after_s: float,
+    ) -> None:
+        self._synthesizer = synthesizer
+        self._voices = voices
+        self._manifest = manifest
+        self._max_text_characters = max_text_characters
+        self._retry_after_s = retry_after_s
+        self._conversations: set[Conversation] = set()
+        self._is_draining = False
+
+    def drain(self) -> None:
+        """Refuses new streams, and ends each running one when what is asked of it is spoken."""
+        self._is_draining = True
+        for conversation in self._conversations:
+            conversation.end(self._draining_error())
+
+    async def Synthesize(  # type: ignore[override] # a coroutine that writes, where the stub expects a generator
+        self, request_iterator: AsyncIterator[messages.SynthesizeRequest], context: Context
+    ) -> None:
+        """Speaks text while it is being written."""
+        if self._is_draining:
+            raise self._draining_error()
+        remaining_s = context.time_remaining()
+        conversation = Conversation(
+            self._synthesizer,
+            lambda config: self._stream_config(config, remaining_s),
+            context.write,
+            self._max_text_characters,
+        )
+        self._conversations.add(conversation)
+        try:
+            await conversation.run(request_iterator)
+        finally:
+            self._conversations.discard(conversation)
+            structlog.contextvars.bind_contextvars(
+                utterances=conversation.utterance_count,
+                characters=conversation.character_count,
+                audio_s=round(conversation.audio_s, 3),
+            )
+
+    async def ListVoices(self, request: messages.ListVoicesRequest, context: Context) -> messages.ListVoicesResponse:
+        """Lists the voices, ordered by name."""
+        if request.page_size < 0:
+            raise OutOfRangeError(f"page_size is {request.page_size}; it must not be negative.", "page_size")
+        voices = [voice for voice in self._voices.voices if _speaks(voice, request.language)]
+        first = _first_of_page(request.page_token, len(voices))
+        after = first + min(request.page_size or _PAGE_SIZE, _PAGE_SIZE)
+        return messages.ListVoicesResponse(
+            voices=[self._message(voice) for voice in voices[first:after]],
+            next_page_token=str(after) if after < len(voices) else "",
+        )
+
+    async def GetVoice(self, request: messages.GetVoiceRequest, context: Context) -> messages.GetVoiceResponse:
+        """Describes one voice."""
+        return messages.GetVoiceResponse(voice=self._message(self._voices.get(request.name)))
+
+    async def CreateVoice(
+        self, request_iterator: AsyncIterator[messages.CreateVoiceRequest], context: Context
+    ) -> messages.CreateVoiceResponse:
+        """Refuses: no bundle of this version can make voices."""
+        raise FeatureUnavailableError(_NO_CLONING)
+
+    async def DeleteVoice(self, request: messages.DeleteVoiceRequest, context: Context) -> messages.DeleteVoiceResponse:
+        """Refuses: there are no voices that could be deleted."""
+        raise FeatureUnavailableError(_NO_CLONING)
+
+    def _stream_config(self, message: synthesis_pb2.SynthesisConfig, remaining_s: float | None) -> StreamConfig:
+        config = stream_config(message, remaining_s)
+        self._synthesizer.check(config.utterance)
+        voice = self._voices.get(config.utterance.voice_name)
+        if config.word_timings and not self._manifest.capabilities.word_times:
+            raise FeatureUnavailableError(
+                f"config.word_timings is set, but voice {voice.name!r} cannot report words; leave it out."
+            )
+        return dataclasses.replace(config, language=_language(voice, config.language))
+
+    def _message(self, voice: Voice) -> voice_pb2.Voice:
+        return voice_message(voice, self._manifest, voice == self._voices.default)
+
+    def _draining_error(self) -> DrainingError:
+        return DrainingError(
+            f"The server is stopping and takes nothing new; call again in {self._retry_after_s:g} s.",
+            self._retry_after_s,
+        )
+
+
+def _speaks(voice: Voice, language: str) -> bool:
+    """Whether a voice speaks a language; one without a region, such as "en", stands for all its regions."""
+    wanted = language.lower()
+    codes = [code.lower() for code in voice.language_codes]
+    return not wanted or any(code == wanted or code.startswith(f"{wanted}-") for code in codes)
+
+
+def _language(voice: Voice, language: str) -> str:
+    if not _speaks(voice, language):
+        raise InvalidConfigError(
+            f"config.language is {language!r}, but voice {voice.name!r} speaks {', '.join(voice.language_codes)}; "
+            "ask for one of these, or leave it out.",
+            "config.language",
+        )
+    return language or voice.language_codes[0]
+
+
+def _first_of_page(token: str, voice_count: int) -> int:
+    if not token:
+        return 0
+    if not token.isascii() or not token.isdecimal() or int(token) > voice_count:
+        raise InvalidConfigError("page_token is not of this server; leave it empty for the first page.", "page_token")
+    return int(token)
