@@ -127,7 +127,7 @@ def _seconds(
     path: str = "config.",
 ) -> float | None:
     """A duration in seconds; None if it is not set."""
-    if not owner.HasField(name):  # type: ignore[arg-type] # a field of one or the other
+    if not owner.HasField(name):
         return None
     duration: duration_pb2.Duration = getattr(owner, name)
     seconds = duration.seconds + duration.nanos * 1e-9
