@@ -11,6 +11,7 @@ import numpy.typing as npt
 import onnx
 from onnx import helper, numpy_helper
 
+from build_engines.graph.quantization import BLOCK_SIZE, ZERO_POINT, quantize_blocks
 from build_engines.graph.storage import Storage
 from build_engines.graph.value import Value
 
@@ -83,14 +84,22 @@ class GraphBuilder:
     def weight(self, name: str, array: npt.NDArray[np.floating]) -> Value:
         """Store a learned float array in the graph's storage format and return it as float32.
 
-        The same name is stored once, however often it is asked for.
+        The same name is stored once, however often it is asked for. Vectors stay as they are.
         """
         if self.storage is Storage.FLOAT32 or array.ndim < 2:
             return self.initializer(name, array.astype(np.float32))
+        if self.storage is Storage.PACKED and array.shape[-1] >= BLOCK_SIZE:
+            return self._unpacked(name, array)
         narrow = array.astype(np.float16)
         if not np.isfinite(narrow).all():
             raise ValueError(f"Weight {name} has values beyond float16's 65504; store this graph as float32 instead.")
         return self.initializer(name, narrow).cast(np.float32)
+
+    def _unpacked(self, name: str, array: npt.NDArray[np.floating]) -> Value:
+        packed, scales = quantize_blocks(array.reshape(-1, array.shape[-1]).astype(np.float32))
+        codes = self.initializer(f"{name}.packed", packed).cast(np.float32) - float(ZERO_POINT)
+        blocks = codes * self.initializer(f"{name}.scales", scales).unsqueeze(-1)
+        return blocks.reshape(len(packed), -1).slice(1, 0, array.shape[-1]).reshape(*array.shape)
 
     def op(
         self,

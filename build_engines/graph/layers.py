@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from build_engines.graph.builder import CONTRIB_DOMAIN
-from build_engines.graph.quantization import BLOCK_INPUTS, quantize_blocks
+from build_engines.graph.quantization import BLOCK_SIZE, quantize_blocks
 from build_engines.graph.storage import Storage
 from build_engines.graph.value import Value
 
@@ -23,8 +23,8 @@ def linear(hidden: Value, weights: Weights, name: str) -> Value:
 def project(hidden: Value, name: str, matrix: npt.NDArray[np.float32]) -> Value:
     """Multiply by a matrix [outputs, inputs] in the graph's storage format."""
     graph = hidden.graph
-    if graph.storage is not Storage.INT8 or matrix.shape[1] < BLOCK_INPUTS:
-        return hidden @ graph.weight(name, matrix.T)
+    if graph.storage is not Storage.INT8 or matrix.shape[1] < BLOCK_SIZE:
+        return hidden @ graph.weight(name, matrix).transpose(1, 0)
     packed, scales = quantize_blocks(matrix)
     return graph.op(
         "MatMulNBits",
@@ -33,7 +33,7 @@ def project(hidden: Value, name: str, matrix: npt.NDArray[np.float32]) -> Value:
         K=matrix.shape[1],
         N=matrix.shape[0],
         bits=8,
-        block_size=BLOCK_INPUTS,
+        block_size=BLOCK_SIZE,
         accuracy_level=4,
     )
 

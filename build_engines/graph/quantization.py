@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-BLOCK_INPUTS = 64
-_ZERO_POINT = 128
+BLOCK_SIZE = 64
+ZERO_POINT = 128
 _LARGEST = 127
 
 
@@ -17,8 +17,8 @@ def quantize_blocks(
         uint8 [outputs, blocks, 64] (inputs padded with zeros to whole blocks) and float32 scales [outputs, blocks].
     """
     outputs, inputs = matrix.shape
-    padded = np.pad(matrix, ((0, 0), (0, -inputs % BLOCK_INPUTS)))
-    blocks = padded.reshape(outputs, -1, BLOCK_INPUTS)
+    padded = np.pad(matrix, ((0, 0), (0, -inputs % BLOCK_SIZE)))
+    blocks = padded.reshape(outputs, -1, BLOCK_SIZE)
     scales = np.maximum(np.abs(blocks).max(-1), np.finfo(np.float32).tiny) / _LARGEST
-    packed = np.rint(blocks / scales[..., None]) + _ZERO_POINT
+    packed = np.rint(blocks / scales[..., None]) + ZERO_POINT
     return packed.astype(np.uint8), scales.astype(np.float32)

@@ -59,13 +59,13 @@ class SourceFilter:
         half = self.geometry.half_samples
         after = windows.slice(-1, half)
         before = windows.graph.gather(windows, np.arange(half, 0, -1), axis=-1)
-        even, odd = self.geometry.analysis()
+        even, odd = self.geometry.analysis(windows.graph)
         return (after + before) @ even, (after - before) @ odd
 
     def _overlapped(self, real: Value, imaginary: Value, state: CarriedState) -> Value:
         """Invert the windows and add what overlaps."""
         config, half, graph = self.geometry.config, self.geometry.half_samples, real.graph
-        even_matrix, odd_matrix = self.geometry.synthesis()
+        even_matrix, odd_matrix = self.geometry.synthesis(graph)
         even, odd = real @ even_matrix, imaginary @ odd_matrix
         before = graph.gather(even + odd, np.arange(half, 0, -1), axis=-1)
         after = (even - odd).slice(-1, 0, half)
