@@ -24,6 +24,7 @@ from trt_engines.manifest import Manifest
 Context: TypeAlias = aio.ServicerContext[Any, Any]
 
 _PAGE_SIZE = 1000
+_DRAINING_RETRY_S = 1.0  # behind a balancer another server answers at once
 _NO_CLONING = "The voices of this server are fixed: its bundle has no network that makes a voice of a recording."
 
 
@@ -35,7 +36,6 @@ class TextToSpeechService(TextToSpeechServiceServicer):
         voices: The voices of the bundle.
         manifest: What the bundle can do.
         max_text_characters: Text that may wait to be spoken on one stream.
-        retry_after_s: When clients of a draining server may try again.
     """
 
     def __init__(
@@ -44,13 +44,11 @@ class TextToSpeechService(TextToSpeechServiceServicer):
         voices: VoiceCatalogue,
         manifest: Manifest,
         max_text_characters: int,
-        retry_after_s: float,
     ) -> None:
         self._synthesizer = synthesizer
         self._voices = voices
         self._manifest = manifest
         self._max_text_characters = max_text_characters
-        self._retry_after_s = retry_after_s
         self._conversations: set[Conversation] = set()
         self._is_draining = False
 
@@ -58,14 +56,14 @@ class TextToSpeechService(TextToSpeechServiceServicer):
         """Refuses new streams, and ends each running one when what is asked of it is spoken."""
         self._is_draining = True
         for conversation in self._conversations:
-            conversation.end(self._draining_error())
+            conversation.end(_draining_error())
 
     async def Synthesize(  # type: ignore[override] # a coroutine that writes, where the stub expects a generator
         self, request_iterator: AsyncIterator[messages.SynthesizeRequest], context: Context
     ) -> None:
         """Speaks text while it is being written."""
         if self._is_draining:
-            raise self._draining_error()
+            raise _draining_error()
         remaining_s = context.time_remaining()
         conversation = Conversation(
             self._synthesizer,
@@ -123,11 +121,10 @@ class TextToSpeechService(TextToSpeechServiceServicer):
     def _message(self, voice: Voice) -> voice_pb2.Voice:
         return voice_message(voice, self._manifest, voice == self._voices.default)
 
-    def _draining_error(self) -> DrainingError:
-        return DrainingError(
-            f"The server is stopping and takes nothing new; call again in {self._retry_after_s:g} s.",
-            self._retry_after_s,
-        )
+
+def _draining_error() -> DrainingError:
+    sentence = f"The server is stopping and takes nothing new; call again in {_DRAINING_RETRY_S:g} s."
+    return DrainingError(sentence, _DRAINING_RETRY_S)
 
 
 def _speaks(voice: Voice, language: str) -> bool:
