@@ -42,7 +42,7 @@ class Metrics:
         self.real_time_factor = histogram(
             "tts_real_time_factor", "Time in steps and vocoder batches over audio made, per utterance.", _RTF
         )
-        self.lead = histogram("tts_lead_seconds", "Lead of each listener, sampled at every chunk made.", _LEAD_S)
+        self.lead = histogram("tts_lead_seconds", "Lead that was left when the next chunk came.", _LEAD_S)
         self.underruns = counter("tts_underruns", "Times a listener ran out of audio by the server's fault.")
         self.underrun_length = histogram("tts_underrun_seconds", "How long such a silence lasted.", _GAP_S)
         self.step_time = histogram("tts_step_seconds", "One frame for every row of the batch.", _STEP_S)

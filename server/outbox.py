@@ -25,6 +25,7 @@ class Outbox:
         unread_limit_s: When the reader takes so much that less than this is left, `on_room` is called.
         clock: Monotonic seconds.
         on_room: Called on the event loop; tells the worker that a reader has come back.
+        on_put: Called with every event that is put in, before it is read.
     """
 
     def __init__(
@@ -34,12 +35,14 @@ class Outbox:
         unread_limit_s: float,
         clock: Callable[[], float],
         on_room: Callable[[], None],
+        on_put: Callable[[Event | AntiphonError], None],
     ) -> None:
         self.unread_s = 0.0
         self._lead_limit_s = lead_limit_s
         self._unread_limit_s = unread_limit_s
         self._clock = clock
         self._on_room = on_room
+        self._on_put = on_put
         self._playback = PlaybackClock()
         self._playback.end_s = clock() + lead_s if lead_s else -math.inf
         self._events: deque[Event | AntiphonError] = deque()
@@ -47,11 +50,6 @@ class Outbox:
         self._words: list[WordTiming] = []
         self._is_sealed = False  # the terminal event is in; nothing may follow
         self._is_over = False  # the terminal event is out
-
-    @property
-    def is_sealed(self) -> bool:
-        """Whether the utterance has come to its end, though its reader may not have."""
-        return self._is_sealed
 
     @property
     def lead_s(self) -> float:
@@ -67,6 +65,7 @@ class Outbox:
         if isinstance(event, AudioChunk):
             self.unread_s += event.duration_s
         self._changed.set()
+        self._on_put(event)
 
     def cancel(self) -> None:
         """Drop what is not handed out and end with `Cancelled`; nothing if the end is handed out already."""

@@ -163,13 +163,15 @@ class UtteranceProgress:
         end = oldest.vocoded_frames + count
         return VocodeChunk(count, end if is_last else max(0, end - ramp.lookahead_frames), is_last)
 
-    def deliver(self, now_s: float, duration_s: float, ttfa_target_s: float) -> float:
-        """Advance the playback clock by a chunk; return the seconds for which the listener had nothing, by our fault.
+    def deliver(self, now_s: float, duration_s: float, ttfa_target_s: float) -> float | None:
+        """Advance the playback clock by a chunk.
 
-        Silence counts only as far as the text had been here for the time in which first audio is due.
+        Returns:
+            Seconds between its coming and the moment it was needed; negative if the listener had to wait. None if it
+            had nothing before there was text: such silence is nobody's fault.
         """
-        was_due_s = self.due_s(ttfa_target_s)
+        spare_s = self.due_s(ttfa_target_s) - now_s
+        is_continuous = self.clock.end_s >= self.busy_since_s
         self.chunk_index = self.chunk_index + 1 if self.clock.end_s > now_s else 1
-        has_begun = self.clock.delivered_s > 0.0
         self.clock.deliver(now_s, duration_s)
-        return max(0.0, now_s - was_due_s) if has_begun else 0.0
+        return spare_s if is_continuous else None

@@ -5,12 +5,13 @@ stalled reader or by a failure of the engine; whichever it is, all its slots are
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from server.config import SchedulingSettings
 from server.kv_cache import SlotPool
 from server.planner import Planner
 from server.progress import SegmentProgress, UtteranceProgress
+from server.slot_lending import SlotLending
 from server.step import (
     DecodeResult,
     DecodeWork,
@@ -54,14 +55,11 @@ class Scheduler:
         self._settings = settings
         self._limits = limits
         self._stall_timeout_s = stall_timeout_s
-        self._talker_slots = talker_slots
-        self._vocoder_slots = vocoder_slots
+        self._slots = SlotLending(talker_slots, vocoder_slots)
         self._utterances: dict[UtteranceId, UtteranceProgress] = {}
         self._owners: dict[SegmentId, UtteranceProgress] = {}
-        self._orphans: dict[SegmentId, int] = {}  # vocoder slots of dropped segments that the vocoder still works on
         self._outcomes: list[Outcome] = []
         self._dropped: list[SegmentId] = []
-        self._released: list[int] = []
         self._vocode_batch_count = 0
 
     def add_utterance(self, utterance: UtteranceProgress) -> None:
@@ -110,8 +108,8 @@ class Scheduler:
         self._lend_slots(runnable)
         prefill = tuple(self._prefill(part, rows) for part, rows in self.planner.prefill(runnable, now_s))
         decode = tuple(self._decode(part) for part in self.planner.decode(runnable))
-        step = Step(tuple(self._outcomes), tuple(self._dropped), tuple(self._released), vocode, prefill, decode)
-        self._outcomes, self._dropped, self._released = [], [], []
+        step = Step(tuple(self._outcomes), tuple(self._dropped), self._slots.take_released(), vocode, prefill, decode)
+        self._outcomes, self._dropped = [], []
         return step
 
     def update(self, step: Step, result: StepResult) -> None:
@@ -124,18 +122,22 @@ class Scheduler:
             self._update_one(decoded, result.prefill_s + result.decode_s)
 
     def vocoded(self, results: Iterable[VocodeResult], now_s: float, batch_s: float, frame_count: int) -> list[float]:
-        """Take in what a batch of the vocoder did; return the silences that this ended and that were our fault, in s.
+        """Take in what a batch of the vocoder did.
 
         Args:
             results: One for each piece of work of the batch.
             now_s: When the audio came out.
             batch_s: How long the batch took; 0 if it failed.
             frame_count: Frames in the batch.
+
+        Returns:
+            How many seconds before it was needed each chunk came; negative where the listener had to wait.
         """
         self._vocode_batch_count -= 1
         if batch_s:
             self.planner.vocode_cost.observe(frame_count, batch_s)
-        return [gap_s for result in results if (gap_s := self._vocoded_one(result, now_s, batch_s)) > 0.0]
+        spares_s = [self._vocoded_one(result, now_s, batch_s) for result in results]
+        return [spare_s for spare_s in spares_s if spare_s is not None]
 
     def fail(self, segment_ids: Iterable[SegmentId]) -> None:
         """End the utterances of these segments because the engine failed on them."""
@@ -147,21 +149,10 @@ class Scheduler:
         """Return the moment at which `schedule` could have something new to say although nothing comes in."""
         return min((self._wake_s(utterance) for utterance in self._utterances.values()), default=math.inf)
 
-    def leads_s(self, now_s: float) -> Iterator[float]:
-        """Yield the lead of every utterance that has been heard."""
-        return (each.clock.lead_s(now_s) for each in self._utterances.values() if each.clock.delivered_s)
-
     def check_integrity(self) -> None:
-        """Assert that every slot is held by a segment that knows of it, and by no other."""
-        self._talker_slots.check_integrity()
-        self._vocoder_slots.check_integrity()
-        utterances = self._utterances.values()
-        talking = {part.slot: part.segment.id for each in utterances for part in each.active if part.slot is not None}
-        assert talking == self._talker_slots.holders(), "a talker slot is held by nobody, or by a stranger"
-        voicing = {each.vocoder_slot: each.active[0].segment.id for each in utterances if each.vocoder_slot is not None}
-        voicing |= {slot: segment_id for segment_id, slot in self._orphans.items()}
-        assert voicing == self._vocoder_slots.holders(), "a vocoder slot is held by nobody, or by a stranger"
-        owned = {segment.id for each in utterances for segment in each.segments()}
+        """Assert that every slot is held by a segment that knows of it, and that nothing over is remembered."""
+        self._slots.check_integrity(self._utterances.values())
+        owned = {segment.id for each in self._utterances.values() for segment in each.segments()}
         assert owned == self._owners.keys(), "a segment is remembered that is over, or forgotten while it works"
 
     def _expire(self, now_s: float) -> None:
@@ -191,7 +182,7 @@ class Scheduler:
         for utterance in runnable:
             part = utterance.talking
             if part and part.slot is None:
-                part.slot = self._talker_slots.allocate(part.segment.id)
+                self._slots.lend_talker_slot(part)
 
     def _pick_vocode(self, now_s: float) -> tuple[VocodeWork, ...]:
         if self._vocode_batch_count == _VOCODE_BATCHES:
@@ -215,15 +206,14 @@ class Scheduler:
     def _vocode(self, utterance: UtteranceProgress) -> VocodeWork | None:
         """Hand the oldest segment's next frames to the vocoder, unless it would need a slot and none is free."""
         part, chunk = utterance.active[0], utterance.next_vocode()
-        if utterance.vocoder_slot is None:
-            utterance.vocoder_slot = self._vocoder_slots.allocate(part.segment.id)
-        if utterance.vocoder_slot is None:
+        slot = self._slots.lend_vocoder_slot(utterance)
+        if slot is None:
             return None
         start = part.vocoded_frames
         part.vocoded_frames += chunk.frame_count
         part.expected_audio_frames = chunk.audio_end_frames
         utterance.is_vocoding = True
-        return VocodeWork(part.segment.id, utterance.vocoder_slot, start, *chunk[:2], start == 0, chunk.is_last)
+        return VocodeWork(part.segment.id, slot, start, *chunk[:2], start == 0, chunk.is_last)
 
     def _update_one(self, decoded: DecodeResult, step_s: float) -> None:
         utterance = self._owners[decoded.segment_id]
@@ -239,29 +229,29 @@ class Scheduler:
         elif part.frame_count >= part.segment.max_frames or positions >= self._limits.max_positions:
             part.reason = FinishReason.LENGTH
         if part.reason is not None:
-            self._free_talker_slot(part)
+            self._slots.free_talker_slot(part)
 
-    def _vocoded_one(self, result: VocodeResult, now_s: float, batch_s: float) -> float:
+    def _vocoded_one(self, result: VocodeResult, now_s: float, batch_s: float) -> float | None:
         utterance = self._owners.get(result.segment_id)
         if utterance is None:
-            self._vocoder_slots.free(self._orphans.pop(result.segment_id), result.segment_id)
-            return 0.0
+            self._slots.free_orphan(result.segment_id)
+            return None
         utterance.is_vocoding = False
         if result.failed:
             self._end(utterance, Failure.ENGINE)
-            return 0.0
+            return None
         part = utterance.active[0]
         part.audio_frames = part.expected_audio_frames
         utterance.synthesis_s += batch_s
-        gap_s = utterance.deliver(now_s, result.duration_s, self._settings.ttfa_target_s)
+        spare_s = utterance.deliver(now_s, result.duration_s, self._settings.ttfa_target_s)
         if result.is_last:
             self._finish_oldest(utterance)
-        return gap_s
+        return spare_s
 
     def _finish_oldest(self, utterance: UtteranceProgress) -> None:
         part = utterance.active[0]
         assert part.reason is not None
-        self._free_vocoder_slot(utterance)
+        self._slots.free_vocoder_slot(utterance)
         utterance.active.popleft()
         self._forget(part.segment.id)
         if part.reason is not FinishReason.EMPTY and utterance.reason is not FinishReason.LENGTH:
@@ -279,25 +269,9 @@ class Scheduler:
         )
 
     def _give_back(self, utterance: UtteranceProgress) -> None:
-        for part in utterance.active:
-            self._free_talker_slot(part)
-        if utterance.is_vocoding and utterance.vocoder_slot is not None:
-            self._orphans[utterance.active[0].segment.id] = utterance.vocoder_slot
-        else:
-            self._free_vocoder_slot(utterance)
+        self._slots.give_back(utterance)
         for segment in utterance.segments():
             self._forget(segment.id)
-
-    def _free_talker_slot(self, part: SegmentProgress) -> None:
-        if part.slot is not None:
-            self._talker_slots.free(part.slot, part.segment.id)
-            self._released.append(part.slot)
-            part.slot = None
-
-    def _free_vocoder_slot(self, utterance: UtteranceProgress) -> None:
-        if utterance.vocoder_slot is not None:
-            self._vocoder_slots.free(utterance.vocoder_slot, utterance.active[0].segment.id)
-            utterance.vocoder_slot = None
 
     def _forget(self, segment_id: SegmentId) -> None:
         del self._owners[segment_id]

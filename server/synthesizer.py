@@ -1,65 +1,82 @@
-"""The async front door: text in, events out, admission before and cleanup after. Lives on the event loop.
+"""The async front door: checks what is asked for, admits or refuses it, and opens a `Speech`. Lives on the event loop.
 
-async with-less use, as the servicer does it:
-
-    speech = await synthesizer.open(config)      # may raise RefusedError, VoiceNotFoundError, InvalidRequestError
-    try:
-        speech.push_text("Hello, ")              # from the task that reads requests
-        speech.flush()                           # speak what is there
-        speech.finish()                          # no more text
-        async for event in speech.events():      # from the task that writes responses
-            ...
-    finally:
-        speech.close()                           # idempotent; the slot is free at the next step boundary
+speech = await synthesizer.open(config)
+try:
+    speech.push_text("Hello, ")            # from the task that reads requests
+    speech.finish()                        # no more text
+    async for event in speech.events():    # from the task that writes responses
+        ...
+finally:
+    speech.close()                         # the slot is free at the next step
 """
 
-from collections.abc import AsyncIterator
+import asyncio
+import itertools
+import math
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 
-from server.utterance import Event, UtteranceConfig
+from server.admission import Admission
+from server.audio import check_sample_rate
+from server.chunker import Chunker
+from server.config import Settings
+from server.errors import AntiphonError, InvalidConfigError, OutOfRangeError, WorkerStoppedError
+from server.frontend import Frontend
+from server.metrics import Metrics
+from server.outbox import Outbox
+from server.progress import Ramp, UtteranceProgress
+from server.speech import Speech, SpeechPlan, SpeechTools
+from server.utterance import AudioFormat, Event, Started, UtteranceConfig, UtteranceId
+from server.voices import VoiceCatalogue
+from server.worker import Worker
+from trt_engines.base import Engine
 
+_SEEDS = 2**31
 
-class Speech:
-    """One utterance being spoken; made by `Synthesizer.open`. All methods belong to the event loop's thread."""
-
-    def push_text(self, text: str) -> None:
-        """Take any piece of text, a character or a megabyte.
-
-        Raises:
-            TextTooLongError: More text would wait than an utterance may hold.
-            OutOfOrderError: `finish` or `cancel` came before.
-        """
-        raise NotImplementedError
-
-    def flush(self) -> None:
-        """Speak what is there, even if the sentence is not complete. More text may follow."""
-        raise NotImplementedError
-
-    def finish(self) -> None:
-        """Speak what is there and end the utterance; `events` ends with `Finished`. Idempotent."""
-        raise NotImplementedError
-
-    def cancel(self) -> None:
-        """Stop now and drop what is pending; the next event is `Cancelled`, and the last. Idempotent."""
-        raise NotImplementedError
-
-    def events(self) -> AsyncIterator[Event]:
-        """Yield the events in order, audio no faster than the lead limit allows. One reader only.
-
-        Raises:
-            DeadlineExceededError: The deadline of the config came.
-            ReaderStalledError: This iterator was not read for too long.
-            InvalidRequestError: The text cannot be prepared.
-            InternalError: The engine failed on this utterance, or the worker ended.
-        """
-        raise NotImplementedError
-
-    def close(self) -> None:
-        """Give up everything at once, silently. For `finally`: idempotent, never raises, never waits."""
-        raise NotImplementedError
+__all__ = ["Speech", "Synthesizer"]
 
 
 class Synthesizer:
-    """The one front door of the server; made by `app`."""
+    """The one front door of the server; made by `app` on the running event loop.
+
+    Args:
+        engine: A loaded bundle; whoever made it closes it after `stop`.
+        frontend: Turns text into rows for the engine.
+        voices: Who can speak.
+        settings: Scheduling and admission.
+        metrics: Where everything is counted.
+        clock: Monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        frontend: Frontend,
+        voices: VoiceCatalogue,
+        settings: Settings,
+        metrics: Metrics,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._manifest = engine.manifest
+        self._voices = voices
+        self._settings = settings
+        self._clock = clock
+        self._worker = Worker(engine, settings, metrics, asyncio.get_running_loop(), clock)
+        self._admission = Admission(settings.admission, self._worker.capacity, metrics, clock)
+        self._threads = ThreadPoolExecutor(settings.admission.frontend_threads, "frontend")
+        self._tools = SpeechTools(self._worker, frontend, self._threads, settings.admission, metrics, clock)
+        self._ids = map(UtteranceId, itertools.count())
+
+    def start(self) -> None:
+        """Start the model thread."""
+        self._worker.start()
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether new utterances are spoken: the model thread is alive and nobody drains."""
+        return self._worker.is_alive and not self._admission.is_draining
 
     def check(self, config: UtteranceConfig) -> None:
         """Raise what `open` would raise for a config that is wrong, without opening anything.
@@ -68,27 +85,104 @@ class Synthesizer:
             VoiceNotFoundError: No voice of that name.
             InvalidRequestError: A field of the config is wrong; `field` says which.
         """
-        raise NotImplementedError
+        self._plan(config, UtteranceId(-1))
 
     async def open(self, config: UtteranceConfig) -> Speech:
         """Admit an utterance, or refuse it; waits only if the config has a queue timeout.
 
         Raises:
             RefusedError: No place (`ServerFullError`, `QueueFullError`, `QueueTimeoutError`, `DrainingError`).
-            DeadlineExceededError: The deadline came while waiting.
-            VoiceNotFoundError, InvalidRequestError: As `check`.
+            DeadlineExceededError: The deadline came first.
+            VoiceNotFoundError: No voice of that name.
+            InvalidRequestError: A field of the config is wrong; `field` says which.
+            WorkerStoppedError: The model thread is gone.
         """
-        raise NotImplementedError
-
-    @property
-    def is_healthy(self) -> bool:
-        """Whether the model thread is alive and nobody is draining."""
-        raise NotImplementedError
+        plan = self._plan(config, next(self._ids))
+        if not self._worker.is_alive:
+            raise WorkerStoppedError("The model thread of this server has ended; try another server.")
+        await self._admission.enter(config.queue_timeout_s, config.deadline_s)
+        speech = Speech(plan, self._tools, lambda on_put: self._outbox(config, plan, on_put), self._admission.leave)
+        progress = self._progress(config, plan)
+        audio = self._manifest.audio
+        chunker = Chunker(plan.started.audio, audio.sample_rate_hz, audio.samples_per_frame)
+        self._worker.open(progress, speech.outbox, chunker)
+        return speech
 
     async def drain(self) -> None:
-        """Refuse new utterances from now on and return when the last running one has ended."""
-        raise NotImplementedError
+        """Refuse new utterances from now on, and return when the last one that runs has been made."""
+        self._admission.drain()
+        await self._admission.wait_empty()
 
     async def stop(self) -> None:
-        """End the model thread; whatever still runs fails with `WorkerStoppedError`."""
-        raise NotImplementedError
+        """End all threads; whatever still runs fails with `WorkerStoppedError`."""
+        await asyncio.to_thread(self._worker.stop)
+        self._threads.shutdown(cancel_futures=True)
+
+    async def warm_up(self, text: str = "One, two, three.") -> None:
+        """Speak a short text to nobody, so that the first caller does not pay for first-time work."""
+        speech = await self.open(UtteranceConfig(lead_limit_s=math.inf, seed=0))
+        try:
+            speech.push_text(text)
+            speech.finish()
+            async for _ in speech.events():
+                pass
+        finally:
+            speech.close()
+
+    def check_integrity(self) -> None:
+        """Assert that no slot is lost, once nothing is spoken."""
+        self._worker.check_integrity()
+
+    def _plan(self, config: UtteranceConfig, utterance_id: UtteranceId) -> SpeechPlan:
+        voice = self._voices.get(config.voice_name)
+        params = self._params(config.params)
+        audio = AudioFormat(config.audio.encoding, config.audio.sample_rate_hz or self._manifest.audio.sample_rate_hz)
+        check_sample_rate(audio.sample_rate_hz)
+        seed = secrets.randbelow(_SEEDS) if config.seed is None else config.seed
+        started = Started(voice.name, audio, seed, params, self._lead_limit_s(config))
+        return SpeechPlan(utterance_id, voice, tuple(params.values()), started)
+
+    def _params(self, asked: Mapping[str, float]) -> dict[str, float]:
+        """Return the value of every parameter of the manifest, in its order."""
+        specs = {spec.name: spec for spec in self._manifest.step.params}
+        for name, value in asked.items():
+            field = f"config.params.{name}"
+            if name not in specs:
+                known = ", ".join(specs) or "none"
+                raise InvalidConfigError(f"This voice has no parameter {name!r}; it has {known}.", field)
+            low, high = specs[name].min, specs[name].max
+            if not low <= value <= high:  # false for NaN as well
+                raise OutOfRangeError(f"Parameter {name} must lie between {low:g} and {high:g}, not {value:g}.", field)
+        return {name: asked.get(name, spec.default) for name, spec in specs.items()}
+
+    def _lead_limit_s(self, config: UtteranceConfig) -> float:
+        if config.lead_limit_s is None:
+            return self._settings.scheduling.lead_limit_s
+        if not config.lead_limit_s > 0.0:
+            raise OutOfRangeError(
+                f"The lead must be allowed to be more than 0 seconds, not {config.lead_limit_s:g}.",
+                "config.lead_limit_s",
+            )
+        return config.lead_limit_s
+
+    def _outbox(
+        self, config: UtteranceConfig, plan: SpeechPlan, on_put: Callable[[Event | AntiphonError], None]
+    ) -> Outbox:
+        unread_limit_s = self._settings.scheduling.lead_limit_s
+        return Outbox(plan.started.lead_limit_s, config.lead_s, unread_limit_s, self._clock, self._worker.wake, on_put)
+
+    def _progress(self, config: UtteranceConfig, plan: SpeechPlan) -> UtteranceProgress:
+        vocode, frame_s = self._manifest.vocode, 1.0 / self._manifest.audio.frame_rate_hz
+        largest = _frames(config.largest_chunk_s, frame_s, vocode.chunk_frames)
+        first = min(largest, _frames(config.first_chunk_s, frame_s, vocode.first_chunk_frames))
+        growth = self._settings.scheduling.chunk_growth
+        ramp = Ramp(first, largest, growth, frame_s, vocode.lookahead_frames)
+        progress = UtteranceProgress(plan.utterance_id, ramp, plan.started.lead_limit_s, config.deadline_s)
+        if config.lead_s > 0.0:
+            progress.clock.end_s = self._clock() + config.lead_s
+        return progress
+
+
+def _frames(wanted_s: float | None, frame_s: float, default: int) -> int:
+    """Return the whole number of frames nearest to a wish, or the voice's own number."""
+    return default if wanted_s is None else max(1, round(wanted_s / frame_s))

@@ -9,6 +9,7 @@ import asyncio
 import queue
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
@@ -48,7 +49,7 @@ class _Channel(NamedTuple):
 
 
 class Worker:
-    """Owns the model thread and, on it, the scheduler and the engine. Every public method may be called on any thread.
+    """Owns the model thread and, on it, the scheduler and the engine. Its methods are called on the event loop.
 
     Args:
         engine: A loaded bundle; whoever made it closes it after `stop`.
@@ -81,10 +82,12 @@ class Worker:
         )
         self._runner = ModelRunner(engine)
         self._vocoding = Vocoding(engine.vocoder, manifest.audio.sample_rate_hz, loop, clock)
+        self._outboxes: weakref.WeakSet[Outbox] = weakref.WeakSet()
         self._channels: dict[UtteranceId, _Channel] = {}
         self._inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._failure_count = 0
         self._is_stopping = False
+        self._has_ended = False
         self._thread = threading.Thread(target=self._main, name="model", daemon=True)
         metrics.slots.set(self._slots.slot_count)
 
@@ -93,7 +96,7 @@ class Worker:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the model thread after its present step and wait for it; what still runs fails."""
+        """End the model thread after its present step and wait for it; what still runs fails. For any thread."""
         self._inbox.put(self._begin_to_stop)
         if self._thread.ident is not None:
             self._thread.join()
@@ -101,10 +104,14 @@ class Worker:
     @property
     def is_alive(self) -> bool:
         """Whether the model thread runs."""
-        return self._thread.is_alive()
+        return self._thread.is_alive() and not self._has_ended
 
     def open(self, utterance: UtteranceProgress, outbox: Outbox, chunker: Chunker) -> None:
         """Take on an utterance; its events go into the outbox."""
+        if self._has_ended:
+            outbox.put(_worker_stopped())
+            return
+        self._outboxes.add(outbox)
         self._inbox.put(partial(self._open, utterance, _Channel(outbox, chunker)))
 
     def say(self, script: Script) -> None:
@@ -139,8 +146,13 @@ class Worker:
                 self._turn()
         finally:
             self._vocoding.stop()
-            error = WorkerStoppedError("The model thread has ended, so the utterance cannot go on; try another server.")
-            deliver(self._loop, [(channel.outbox, error) for channel in self._channels.values()])
+            self._loop.call_soon_threadsafe(self._fail_all)
+
+    def _fail_all(self) -> None:
+        """Let nobody wait for a thread that is gone; runs on the event loop, as `open` does."""
+        self._has_ended = True
+        for outbox in list(self._outboxes):
+            outbox.put(_worker_stopped())
 
     def _turn(self) -> None:
         step = self._scheduler.schedule(self._clock())
@@ -199,9 +211,11 @@ class Worker:
             failed = tuple(VocodeResult(task.segment.id, 0.0, is_last=True, failed=True) for task in tasks)
             batch = VocodedBatch(failed, self._clock(), 0.0)
         frame_count = sum(len(task.item.frames) for task in tasks)
-        for gap_s in self._scheduler.vocoded(batch.results, batch.ended_s, batch.duration_s, frame_count):
-            self._metrics.underruns.inc()
-            self._metrics.underrun_length.observe(gap_s)
+        for spare_s in self._scheduler.vocoded(batch.results, batch.ended_s, batch.duration_s, frame_count):
+            self._metrics.lead.observe(max(0.0, spare_s))
+            if spare_s < 0.0:
+                self._metrics.underruns.inc()
+                self._metrics.underrun_length.observe(-spare_s)
         self._metrics.vocode_time.observe(batch.duration_s)
 
     def _deliver(self, step: Step) -> None:
@@ -253,6 +267,10 @@ class Worker:
         _log.error(event, rows=rows, failures=self._failure_count, exc_info=error)
         if self._failure_count == _FAILURE_LIMIT:
             raise error
+
+
+def _worker_stopped() -> WorkerStoppedError:
+    return WorkerStoppedError("The model thread has ended, so the utterance cannot go on; try another server.")
 
 
 def _nothing() -> None:
