@@ -9,7 +9,6 @@ from build_engines.fish_speech.mel import LogMel
 from build_engines.fish_speech.vocode import CodecWeights
 from build_engines.graph.builder import GraphBuilder
 from build_engines.graph.layers import linear
-from build_engines.graph.storage import Storage
 from build_engines.graph.value import Value
 
 _POWER_FLOOR = 1e-6
@@ -17,9 +16,9 @@ _MEL_FLOOR = 1e-5
 _BOUND_COUNT = 2
 
 
-def encode_graph(weights: CodecWeights, storage: Storage) -> GraphBuilder:
+def build_encode(graph: GraphBuilder, weights: CodecWeights) -> None:
     """Build it. Samples are float32 [N, S], at least 769 of them; a last frame may be partial."""
-    graph, config = GraphBuilder("encode", storage), weights.config
+    config = weights.config
     samples = graph.input("samples", np.float32, ["N", "S"])
     layers = CausalLayers(weights.arrays, SilentPast())
     features = _backbone(_log_mel(samples, config), layers, config)
@@ -28,7 +27,6 @@ def encode_graph(weights: CodecWeights, storage: Storage) -> GraphBuilder:
         features = layers.block(features, f"quantizer.downsample.{index}.1", 1)
     codes = _codes(features.squeeze(2).transpose(0, 2, 1), weights)
     graph.output("frames", codes.cast(np.int32), ["N", "F", config.codebook_count])
-    return graph
 
 
 def _log_mel(samples: Value, config: CodecConfig) -> Value:

@@ -14,7 +14,6 @@ from build_engines.graph.builder import GraphBuilder
 from build_engines.graph.cached_transformer import CachedTransformer
 from build_engines.graph.layer_stack import LayerStack
 from build_engines.graph.layers import linear, project, rms_norm
-from build_engines.graph.storage import Storage
 from build_engines.graph.unrolled_transformer import UnrolledTransformer
 from build_engines.graph.value import Value
 
@@ -43,9 +42,9 @@ class FishStep:
         """Uniform numbers of one step: one for the token, which is the first code as well, one for each other code."""
         return self.weights.config.codebook_count
 
-    def graph(self, storage: Storage) -> GraphBuilder:
+    def build(self, graph: GraphBuilder) -> None:
         """Build it."""
-        graph, columns = GraphBuilder("step", storage), self.weights.columns
+        columns = self.weights.columns
         rows = graph.input("row_ids", np.int32, ["B", columns]).cast(np.int64)
         position = graph.input("position", np.int32, ["B"]).cast(np.int64)
         active = graph.input("active", np.bool_, ["B"])
@@ -60,7 +59,6 @@ class FishStep:
         row = graph.concat([token, self._codes(hidden, token, draws)], 1).cast(np.int32)
         self._outputs(row, repeats)
         self._keep(row, repeats, frame_count, active.unsqueeze(1))
-        return graph
 
     def _slow(self, rows: Value, position: Value) -> Value:
         """Run the slow transformer over one row each; returns its output [batch, 1, width] before the final norm."""

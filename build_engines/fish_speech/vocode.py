@@ -15,7 +15,6 @@ from build_engines.fish_speech.graph_layers import CausalLayers
 from build_engines.fish_speech.graph_past import StatePast
 from build_engines.graph.builder import GraphBuilder
 from build_engines.graph.layers import Weights, silu
-from build_engines.graph.storage import Storage
 from build_engines.graph.value import Value
 
 Array = npt.NDArray[np.float32]
@@ -42,9 +41,9 @@ class CodecWeights:
         return cls(codec.config, arrays, tuple(table.detach().numpy() for table in codec.quantizer.tables()))
 
 
-def vocode_graph(weights: CodecWeights, storage: Storage) -> tuple[GraphBuilder, int]:
-    """Build it; returns the graph and the width of its state."""
-    graph, config = GraphBuilder("vocode", storage), weights.config
+def build_vocode(graph: GraphBuilder, weights: CodecWeights) -> int:
+    """Build it; returns the width of its state."""
+    config = weights.config
     frames = graph.input("frames", np.int32, ["N", "F", config.codebook_count]).cast(np.int64)
     count = graph.input("count", np.int32, ["N"]).cast(np.int64)
     graph.input("is_last", np.bool_, ["N"])
@@ -54,7 +53,7 @@ def vocode_graph(weights: CodecWeights, storage: Storage) -> tuple[GraphBuilder,
     samples = decoder.head(*decoder.upsampled(_latents(frames, weights)))
     graph.output("samples", samples.reshape(0, -1), ["N", "samples"])
     past.finish()
-    return graph, past.width
+    return past.width
 
 
 def _latents(frames: Value, weights: CodecWeights) -> Value:

@@ -14,6 +14,7 @@ from onnx import helper, numpy_helper
 from build_engines.graph.quantization import BLOCK_SIZE, ZERO_POINT, quantize_blocks
 from build_engines.graph.storage import Storage
 from build_engines.graph.value import Value
+from build_engines.graph.weight_file import LEAST_BYTES, WeightFile
 
 OPSET = 24
 IR_VERSION = 12
@@ -28,9 +29,11 @@ Shape = Sequence[int | str]
 class GraphBuilder:
     """Collects inputs, initializers, nodes and outputs, then makes a checked model of them."""
 
-    def __init__(self, name: str, storage: Storage = Storage.FLOAT32) -> None:
+    def __init__(self, name: str, storage: Storage = Storage.FLOAT32, weight_file: WeightFile | None = None) -> None:
+        """Start an empty graph; with a `weight_file` all but the smallest arrays go there."""
         self.name = name
         self.storage = storage
+        self._weight_file = weight_file
         self._inputs: list[onnx.ValueInfoProto] = []
         self._outputs: list[onnx.ValueInfoProto] = []
         self._nodes: list[onnx.NodeProto] = []
@@ -78,8 +81,13 @@ class GraphBuilder:
     def initializer(self, name: str, array: npt.NDArray[np.generic]) -> Value:
         """Store an array under a name, as it is."""
         if name not in self._initializers:
-            self._initializers[name] = numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
+            self._initializers[name] = self._tensor(name, np.ascontiguousarray(array).reshape(array.shape))
         return Value(self, name, array.dtype)
+
+    def _tensor(self, name: str, array: npt.NDArray[np.generic]) -> onnx.TensorProto:
+        if self._weight_file is None or array.nbytes < LEAST_BYTES:
+            return numpy_helper.from_array(array, name)
+        return self._weight_file.tensor(name, array)
 
     def weight(self, name: str, array: npt.NDArray[np.floating]) -> Value:
         """Store a learned float array in the graph's storage format and return it as float32.
@@ -151,7 +159,7 @@ class GraphBuilder:
         return self.op("Range", [zero, count, one])
 
     def model(self) -> onnx.ModelProto:
-        """Return the finished model after the ONNX checker has passed it."""
+        """Return the finished model after the ONNX checker has passed it; with a weight file, save it to check it."""
         graph = helper.make_graph(
             self._nodes, self.name, self._inputs, self._outputs, initializer=list(self._initializers.values())
         )
@@ -159,7 +167,8 @@ class GraphBuilder:
         if any(node.domain == CONTRIB_DOMAIN for node in self._nodes):
             opsets.append(helper.make_opsetid(CONTRIB_DOMAIN, 1))
         model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="antiphon")
-        onnx.checker.check_model(model)
+        if self._weight_file is None:
+            onnx.checker.check_model(model)
         return model
 
     def _append(

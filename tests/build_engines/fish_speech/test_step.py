@@ -1,5 +1,6 @@
 """The prefill and step graphs on ONNX Runtime: the original's tokens and codes, one row or many."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,14 +9,13 @@ import pytest
 import torch
 
 from build_engines.fish_speech import sampler
-from build_engines.fish_speech.prefill import prefill_graph
+from build_engines.fish_speech.prefill import build_prefill
 from build_engines.fish_speech.sampler import SamplingParams
 from build_engines.fish_speech.step import HISTORY_FRAMES, FishStep
 from build_engines.fish_speech.talker import FishTalker
 from build_engines.fish_speech.talker_weights import TalkerWeights
 from build_engines.graph.builder import GraphBuilder
 from build_engines.graph.layer_stack import rope_tables
-from build_engines.graph.storage import Storage
 from build_engines.networks.transformer import rope_table
 from build_engines.networks.transformer_config import TransformerConfig
 
@@ -23,7 +23,9 @@ Array = np.ndarray[Any, Any]
 CAPACITY = 128
 
 
-def _session(graph: GraphBuilder) -> ort.InferenceSession:
+def _session(build: Callable[[GraphBuilder], None]) -> ort.InferenceSession:
+    graph = GraphBuilder("graph")
+    build(graph)
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3  # caches are not updated in place here, which it would remark on
@@ -40,7 +42,7 @@ class Batch:
 
     def __init__(self, talker: FishTalker, prompts: list[Array], *, upstream_compat: bool = False) -> None:
         weights = TalkerWeights.of(talker, code_count=1000, upstream_compat=upstream_compat)
-        self.step_session = _session(FishStep(weights).graph(Storage.FLOAT32))
+        self.step_session = _session(FishStep(weights).build)
         slow, row_count = talker.config.slow, len(prompts)
         shape = (row_count, slow.kv_heads, CAPACITY, slow.head_dim)
         self.kept = {f"{kind}_{i}": np.zeros(shape, np.float32) for i in range(slow.layers) for kind in "kv"}
@@ -51,7 +53,7 @@ class Batch:
             "row_count": np.array([len(rows) - 1 for rows in prompts], np.int32),
             "position": np.zeros(row_count, np.int32),
         }
-        self._keep(_run(_session(prefill_graph(weights, Storage.FLOAT32)), {**feeds, **self.kept}))
+        self._keep(_run(_session(lambda graph: build_prefill(graph, weights)), {**feeds, **self.kept}))
         self.kept["history"] = np.zeros((row_count, HISTORY_FRAMES, weights.columns), np.int32)
         self.kept["frame_count"] = np.zeros((row_count, 1), np.int32)
         self.rows = np.stack([rows[-1] for rows in prompts]).astype(np.int32)
@@ -171,7 +173,7 @@ def test_only_codes_that_exist_are_drawn(vectors: Any) -> None:
     weights = TalkerWeights.of(talker, code_count=40)
     assert weights.kept_ids().tolist() == [*range(524, 564), 516]
     batch = Batch(talker, [vectors.arrays("lm_tiny/decode_sampled")["prompt"].T])
-    batch.step_session = _session(FishStep(weights).graph(Storage.FLOAT32))
+    batch.step_session = _session(FishStep(weights).build)
     drawn = [batch.step(np.array([1.0, 1.0, 1.0]), rng.random((1, 4)))["frame"][0] for _ in range(20)]
     assert np.max(drawn) < 40
 

@@ -6,10 +6,9 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 
-from build_engines.fish_speech.encode import encode_graph
-from build_engines.fish_speech.vocode import CodecWeights, vocode_graph
+from build_engines.fish_speech.encode import build_encode
+from build_engines.fish_speech.vocode import CodecWeights, build_vocode
 from build_engines.graph.builder import GraphBuilder
-from build_engines.graph.storage import Storage
 
 Array = np.ndarray[Any, Any]
 
@@ -24,7 +23,8 @@ class Vocoder:
     """Runs a vocode graph call by call."""
 
     def __init__(self, weights: CodecWeights) -> None:
-        graph, self.state_width = vocode_graph(weights, Storage.FLOAT32)
+        graph = GraphBuilder("vocode")
+        self.state_width = build_vocode(graph, weights)
         self.session = _session(graph)
         self.samples_per_frame = weights.config.samples_per_frame
 
@@ -97,7 +97,7 @@ def test_items_of_a_call_do_not_touch_each_other(vocoder: tuple[Vocoder, Array, 
 
 def test_state_has_the_size_that_the_architecture_implies(vectors: Any) -> None:
     """At the size of release 1.5 a stream carries 174,176 floats."""
-    assert vocode_graph(CodecWeights.of(vectors.codec("codec_full")), Storage.FLOAT32)[1] == 174_176
+    assert build_vocode(GraphBuilder("vocode"), CodecWeights.of(vectors.codec("codec_full"))) == 174_176
 
 
 def test_codes_that_do_not_exist_are_rendered_as_the_last_that_does(vectors: Any) -> None:
@@ -109,7 +109,9 @@ def test_codes_that_do_not_exist_are_rendered_as_the_last_that_does(vectors: Any
 @pytest.mark.parametrize("model", ["codec_tiny", "codec_full"])
 def test_encode_graph_gives_the_originals_codes(vectors: Any, model: str) -> None:
     """Codes are identical, for a recording and for pieces of it that end anywhere."""
-    session = _session(encode_graph(CodecWeights.of(vectors.codec(model)), Storage.FLOAT32))
+    graph = GraphBuilder("encode")
+    build_encode(graph, CodecWeights.of(vectors.codec(model)))
+    session = _session(graph)
     arrays = vectors.arrays(f"{model}/encode")
     samples = arrays["wav_int16"].astype(np.float32)[None] / 32768
     np.testing.assert_array_equal(session.run(None, {"samples": samples})[0][0].T, arrays["codes"])
