@@ -17,6 +17,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from antiphon_client import errors as client_errors
 from server import config, errors
+from server.call_metrics import CallMetrics
+from server.metrics import Metrics
 from server.statuses import CODE_OF_ERROR
 from trt_engines import manifest
 
@@ -41,14 +43,18 @@ def _table(name: str) -> str:
     return _TABLES[kind](argument)
 
 
-def _settings(section: str) -> str:
-    kind: Any = {field.name: field.type for field in dataclasses.fields(config.Settings)}[section]
+def _settings(_: str) -> str:
+    return "\n".join(_settings_of(section.name, section.type) for section in dataclasses.fields(config.Settings))
+
+
+def _settings_of(section: str, kind: Any) -> str:  # noqa: ANN401 - dataclasses tell the type of a field as Any
     notes = _attribute_notes(kind)
     rows = [
         (f"`{field.name}`", f"`{json.dumps(field.default)}`", _range(field.metadata), notes.get(field.name, ""))
         for field in dataclasses.fields(kind)
     ]
-    return _markdown(("Key", "Default", "Range", "Meaning"), rows)
+    table = _markdown(("Key", "Default", "Range", "Meaning"), rows)
+    return f"## `{section}`\n\n{inspect.getdoc(kind)}\n\n{table}"
 
 
 def _errors(_: str) -> str:
@@ -68,6 +74,16 @@ def _manifest(name: str) -> str:
     kind = getattr(manifest, name)
     rows = [(f"`{field.name}`", _form(field.type)) for field in dataclasses.fields(kind)]
     return f"{inspect.getdoc(kind)}\n\n{_markdown(('Field', 'Value'), rows)}"
+
+
+def _metrics(_: str) -> str:
+    registry = Metrics().registry
+    CallMetrics(registry)
+    rows = [
+        (f"`{family.name}{'_total' if family.type == 'counter' else ''}`", family.type, family.documentation)
+        for family in registry.collect()
+    ]
+    return _markdown(("Name", "Type", "Meaning"), rows)
 
 
 def _attribute_notes(kind: type) -> dict[str, str]:
@@ -128,6 +144,7 @@ _TABLES: dict[str, Callable[[str], str]] = {
     "client_errors": _client_errors,
     "errors": _errors,
     "manifest": _manifest,
+    "metrics": _metrics,
     "settings": _settings,
 }
 
