@@ -47,7 +47,7 @@ def _generate(out_dir: Path) -> None:
     if code:
         sys.exit(f"protoc failed with exit code {code}; its messages are above.")
     for path in out_dir.glob("**/*_pb2_grpc.py*"):
-        if "Servicer(" not in path.read_text():  # files without a service get an empty stub
+        if "ServiceServicer" not in path.read_text():  # files without a service get an empty stub
             path.unlink()
 
 
