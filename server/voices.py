@@ -1,0 +1,94 @@
+"""The catalogue of voices: which names callers may ask for, and which voice an empty name means.
+
+The voices of a bundle are fixed. Cloned voices will come from a store of their own that answers by the same `get`; the
+catalogue then looks there for what the bundle does not hold.
+"""
+
+import difflib
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from server.errors import VoiceNotFoundError
+from server.voice import Gender, Voice
+from trt_engines.errors import ManifestError
+from trt_engines.manifest import Manifest
+from trt_engines.manifest_reading import dataclass_from_json
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_LISTED_NAMES = 10
+
+
+@dataclass(frozen=True)
+class _VoiceFile:
+    """What `voices/<name>.json` says."""
+
+    name: str
+    language_codes: tuple[str, ...]
+    gender: Gender
+    description: str
+
+
+class VoiceCatalogue:
+    """The voices of one bundle.
+
+    Args:
+        bundle_dir: Directory of the bundle.
+        manifest: Its manifest; the voices are the files it names under `voices/`.
+
+    Raises:
+        ManifestError: There is no voice, or a voice file does not say what it must.
+    """
+
+    def __init__(self, bundle_dir: Path, manifest: Manifest) -> None:
+        voices = [_read_voice(bundle_dir / name, manifest) for name in manifest.voice_files]
+        if not voices:
+            raise ManifestError(f"{bundle_dir}: the bundle has no voice; put at least one file into its `voices/`.")
+        self._voices = {voice.name: voice for voice in sorted(voices, key=lambda voice: voice.name)}
+
+    @property
+    def voices(self) -> tuple[Voice, ...]:
+        """All voices, ordered by name."""
+        return tuple(self._voices.values())
+
+    @property
+    def default(self) -> Voice:
+        """The voice that an empty name means: the first by name."""
+        return self.voices[0]
+
+    def get(self, name: str) -> Voice:
+        """Return the voice of a name, the default voice for an empty one.
+
+        Raises:
+            VoiceNotFoundError: There is none; the sentence suggests the nearest names.
+        """
+        if not name:
+            return self.default
+        if name in self._voices:
+            return self._voices[name]
+        raise VoiceNotFoundError(f"There is no voice named {name[:64]!r}; {self._suggestion(name)}")
+
+    def _suggestion(self, name: str) -> str:
+        near = difflib.get_close_matches(name[:64].lower(), self._voices, 3, 0.5)
+        if near:
+            return f"did you mean {' or '.join(map(repr, near))}?"
+        listed = ", ".join(map(repr, list(self._voices)[:_LISTED_NAMES]))
+        more = ", and more (see ListVoices)" if len(self._voices) > _LISTED_NAMES else ""
+        return f"this server has {listed}{more}."
+
+
+def _read_voice(file: Path, manifest: Manifest) -> Voice:
+    try:
+        content = json.loads(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ManifestError(f"{file} cannot be read: {error}. Restore it, or rebuild the bundle.") from error
+    voice = dataclass_from_json(_VoiceFile, content, file)
+    if voice.name != file.stem or not _NAME.fullmatch(voice.name):
+        raise ManifestError(
+            f"{file}: `name` is {voice.name!r} but must equal the file's name and hold 1 to 64 of a-z, 0-9, '-' and '_'."
+        )
+    if not voice.language_codes:
+        raise ManifestError(f"{file}: `language_codes` is empty; name at least one BCP 47 tag, for example 'en-US'.")
+    rate_hz = manifest.audio.sample_rate_hz
+    return Voice(voice.name, voice.language_codes, voice.gender, voice.description, rate_hz)
