@@ -128,7 +128,7 @@ vocode (int32[N, F, 2] frames, int32[N] count, bool[N] is_last, int32[N] seed, f
     columns_f = Cast<to = 1>(columns)
     index = Add(seen, columns_f)
     phase = Add(index, seed2)
-    hiss = Sin(phase)
+    hiss = Tanh(phase)
     hiss3 = Unsqueeze(hiss, last1)
     all_samples = Add(flat, hiss3)
     samples = Reshape(all_samples, flat_shape)

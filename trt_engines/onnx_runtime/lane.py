@@ -9,22 +9,16 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-import onnxruntime as ort
+from trt_engines.onnx_runtime.denormals import flush_denormals
 
 T = TypeVar("T")
-
-# The smallest graph there is: one Identity.
-_NOTHING = (
-    b'\x08\n:7\n\x10\n\x01a\x12\x01b"\x08Identity\x12\x01gZ\x0f\n\x01a\x12\n\n\x08\x08\x01\x12\x04\n\x02\x08\x01'
-    b"b\x0f\n\x01b\x12\n\n\x08\x08\x01\x12\x04\n\x02\x08\x01B\x04\n\x00\x10\x15"
-)
 
 
 class Lane:
     """One thread. Work given to it runs in order."""
 
     def __init__(self, name: str) -> None:
-        self._executor = ThreadPoolExecutor(1, name, initializer=_flush_denormals)
+        self._executor = ThreadPoolExecutor(1, name, initializer=flush_denormals)
 
     def submit(self, work: Callable[[], T]) -> Future[T]:
         """Start work on the lane."""
@@ -46,11 +40,3 @@ def run_side_by_side(lanes: Sequence[Lane], work: Sequence[Callable[[], object]]
     for error in [future.exception() for future in futures]:
         if error is not None:
             raise error
-
-
-def _flush_denormals() -> None:
-    """Make this thread take denormal numbers for zeros, for speed; ONNX Runtime has no call for it but this."""
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.add_session_config_entry("session.set_denormal_as_zero", "1")
-    ort.InferenceSession(_NOTHING, options, providers=["CPUExecutionProvider"])

@@ -1,9 +1,12 @@
-"""The exceptions of ONNX Runtime, which has one of its own for every status and no common base."""
+"""The exceptions of ONNX Runtime: one of its own for every status, without a common base, or a plain RuntimeError."""
 
 import onnxruntime as ort
 
-ORT_ERRORS: tuple[type[Exception], ...] = tuple(
-    value
-    for value in vars(ort.capi.onnxruntime_pybind11_state).values()
-    if isinstance(value, type) and issubclass(value, Exception)
+ORT_ERRORS: tuple[type[Exception], ...] = (
+    RuntimeError,
+    *(
+        value
+        for value in vars(ort.capi.onnxruntime_pybind11_state).values()
+        if isinstance(value, type) and issubclass(value, Exception)
+    ),
 )
