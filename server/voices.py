@@ -86,7 +86,7 @@ def _read_voice(file: Path, manifest: Manifest) -> Voice:
     voice = dataclass_from_json(_VoiceFile, content, file)
     if voice.name != file.stem or not _NAME.fullmatch(voice.name):
         raise ManifestError(
-            f"{file}: `name` is {voice.name!r} but must equal the file's name and hold 1 to 64 of a-z, 0-9, '-' and '_'."
+            f"{file}: `name` is {voice.name!r} but must equal the file's name and hold 1 to 64 of a-z, 0-9, '-', '_'."
         )
     if not voice.language_codes:
         raise ManifestError(f"{file}: `language_codes` is empty; name at least one BCP 47 tag, for example 'en-US'.")

@@ -108,12 +108,12 @@ def test_name_outside_the_alphabet(catalogue: Catalogue) -> None:
 def test_missing_and_broken_file(tmp_path: Path, manifest: Manifest) -> None:
     """A voice file that is missing or no JSON is refused by name."""
     manifest = dataclasses.replace(manifest, hashes={"voices/anna.json": "sha256:0"})
-    with pytest.raises(ManifestError, match="anna.json cannot be read"):
+    with pytest.raises(ManifestError, match=r"anna\.json cannot be read"):
         VoiceCatalogue(tmp_path, manifest)
 
     (tmp_path / "voices").mkdir()
     (tmp_path / "voices" / "anna.json").write_text("{")
-    with pytest.raises(ManifestError, match="anna.json cannot be read"):
+    with pytest.raises(ManifestError, match=r"anna\.json cannot be read"):
         VoiceCatalogue(tmp_path, manifest)
 
 
