@@ -9,6 +9,7 @@ from antiphon_client.options import Encoding
 
 _FORMAT_TAGS = {Encoding.PCM_S16LE: 1, Encoding.FLOAT32: 3, Encoding.ALAW: 6, Encoding.MULAW: 7}
 _HEADER = struct.Struct("<4sI4s4sIHHIIHH4sI")
+WAV_HEADER_BYTES = _HEADER.size
 
 
 class WavWriter:

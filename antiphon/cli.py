@@ -1,0 +1,122 @@
+"""The command line: what the commands and their options are called. Each does its work in a file of its own.
+
+The files are imported when their command runs, so that `antiphon --help` is there at once.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+_EXAMPLES = """\b
+Examples:
+  antiphon demo                              hear it: a server, one sentence, demo.wav
+  antiphon serve                             serve the shipped voice on localhost:50051
+  antiphon say "Good morning."               speak through the loudspeaker
+  antiphon say "Good morning." -o out.wav    write a file
+  ask-a-model | antiphon say -               speak text while it is being written
+  antiphon voices                            what the server can speak with
+  antiphon bundle inspect voices/default     what a voice bundle holds
+"""
+
+app = typer.Typer(
+    help=f"Text that is still being written becomes speech that is already being heard.\n\n{_EXAMPLES}",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+bundle_app = typer.Typer(help="Look at voice bundles.", no_args_is_help=True)
+app.add_typer(bundle_app, name="bundle")
+
+Server = Annotated[str, typer.Option("--server", "-s", envvar="ANTIPHON_SERVER", help="Host and port of the server.")]
+Key = Annotated[str, typer.Option(envvar="ANTIPHON_API_KEY", help="API key, if one is needed.", show_default=False)]
+Tls = Annotated[bool, typer.Option("--tls", help="Talk to the server over TLS.")]
+VoiceName = Annotated[
+    str, typer.Option("--voice", "-v", help="Name of the voice; the server's default voice if empty.")
+]
+Bundle = Annotated[Path | None, typer.Option(help="Directory of a voice bundle; the shipped voice if left out.")]
+Output = Annotated[Path | None, typer.Option("--out", "-o", help="WAV file to write; the loudspeaker if left out.")]
+
+
+@app.command()
+def serve(
+    bundle: Bundle = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on; 0.0.0.0 opens it to the network.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port of the gRPC server; 0 takes any free one.")] = None,
+    metrics_port: Annotated[int | None, typer.Option(help="Port for Prometheus; 0 takes any, -1 is off.")] = None,
+    slots: Annotated[int | None, typer.Option(help="Segments spoken at the same time.")] = None,
+    threads: Annotated[int | None, typer.Option(help="CPU threads; 0 takes all.")] = None,
+    settings: Annotated[Path | None, typer.Option("--settings", "-c", help="TOML file with all the settings.")] = None,
+    log_format: Annotated[str | None, typer.Option(help="console or json.")] = None,
+) -> None:
+    """Serve speech over gRPC until Ctrl-C or SIGTERM.
+
+    Options win over variables such as ANTIPHON_LISTEN__PORT, and these over the settings file.
+    """
+    from antiphon import serve as command
+
+    chosen = {
+        "ANTIPHON_ENGINE__BUNDLE_DIR": bundle,
+        "ANTIPHON_LISTEN__HOST": host,
+        "ANTIPHON_LISTEN__PORT": port,
+        "ANTIPHON_LISTEN__METRICS_PORT": metrics_port,
+        "ANTIPHON_ENGINE__SLOT_COUNT": slots,
+        "ANTIPHON_ENGINE__THREADS": threads,
+        "ANTIPHON_LOG__FORMAT": log_format,
+    }
+    command.run(settings, {name: str(value) for name, value in chosen.items() if value is not None})
+
+
+@app.command()
+def say(
+    text: Annotated[str, typer.Argument(help="What to speak; - speaks standard input while it is being written.")],
+    out: Output = None,
+    voice: VoiceName = "",
+    seed: Annotated[int | None, typer.Option(help="The same seed gives the same audio.")] = None,
+    temperature: Annotated[float | None, typer.Option(help="Small is steady, large is lively.")] = None,
+    server: Server = "localhost:50051",
+    api_key: Key = "",
+    tls: Tls = False,
+) -> None:
+    """Speak a text, through the loudspeaker or into a WAV file. A server must be running: `antiphon serve`."""
+    from antiphon import say as command
+
+    options = command.speech_options(voice=voice, seed=seed, temperature=temperature, is_file=out is not None)
+    command.run(server, command.connection(api_key, tls), text, options, out)
+
+
+@app.command()
+def voices(
+    language: Annotated[str, typer.Option(help="Only voices that speak it, for example en.")] = "",
+    server: Server = "localhost:50051",
+    api_key: Key = "",
+    tls: Tls = False,
+) -> None:
+    """List the voices of a server."""
+    from antiphon import voices as command
+    from antiphon.say import connection
+
+    command.run(server, connection(api_key, tls), language)
+
+
+@app.command()
+def demo(
+    text: Annotated[str, typer.Option(help="What to speak.")] = (
+        "Hello! I am Antiphon. You hear me while this sentence is still being made."
+    ),
+    out: Annotated[Path, typer.Option("--out", "-o", help="WAV file to write.")] = Path("demo.wav"),
+    bundle: Bundle = None,
+) -> None:
+    """Start a server, speak a text word by word through it, write and play the sound, and stop."""
+    from antiphon import demo as command
+
+    command.run(text, out, bundle)
+
+
+@bundle_app.command("inspect")
+def bundle_inspect(directory: Annotated[Path, typer.Argument(help="Directory of the bundle.")]) -> None:
+    """Check a bundle, file by file, and say what it holds."""
+    from antiphon import inspect_bundle as command
+
+    command.run(directory)
