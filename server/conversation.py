@@ -54,6 +54,7 @@ class Conversation:
         self._write = write
         self._max_characters = max_characters
         self._config: StreamConfig | None = None
+        self._is_half_closed = False
         self._filling: DeferredSpeech | None = None
         self._live: list[DeferredSpeech] = []
         self._turns: asyncio.Queue[DeferredSpeech | _CancelMark | AntiphonError | None] = asyncio.Queue()
@@ -81,7 +82,7 @@ class Conversation:
                 utterance.close()
 
     def end(self, error: AntiphonError) -> None:
-        """Ends the stream with an error as soon as the utterances on it are spoken."""
+        """Ends the stream with an error once the utterances on it are spoken, unless the client has closed it by then."""
         self._turns.put_nowait(error)
 
     # --- what the client sends
@@ -93,6 +94,7 @@ class Conversation:
         if self._config is None:
             raise OutOfOrderError("The stream was closed without any message; the first must be a config.", "config")
         self._finish_filling(synthesis_pb2.UTTERANCE_FINISH_REASON_HALF_CLOSED)
+        self._is_half_closed = True
         self._turns.put_nowait(None)
 
     def _take(self, request: Request) -> None:
@@ -156,8 +158,12 @@ class Conversation:
                     await self._speak_utterance(turn)
                 case _CancelMark():
                     await self._answer_cancel(turn)
-                case _:
+                case _ if not self._is_last_turn:
                     raise turn
+
+    @property
+    def _is_last_turn(self) -> bool:
+        return self._is_half_closed and self._turns.qsize() == 1
 
     async def _speak_utterance(self, utterance: DeferredSpeech) -> None:
         try:

@@ -73,7 +73,7 @@ def stream_config(config: synthesis_pb2.SynthesisConfig, time_remaining_s: float
     utterance = UtteranceConfig(
         voice_name=config.voice,
         audio=AudioFormat(_encoding(config.audio_format.encoding), config.audio_format.sample_rate_hz),
-        seed=config.seed if config.HasField("seed") else None,
+        seed=_seed(config),
         params=_sampling(config.sampling),
         lead_limit_s=_seconds(config, "max_lead", _LEAD_RANGE_S),
         queue_timeout_s=_seconds(config, "max_queue_wait", _QUEUE_WAIT_RANGE_S) or 0.0,
@@ -105,6 +105,14 @@ def _sampling(sampling: synthesis_pb2.SamplingConfig) -> dict[str, float]:
     given.update({name: getattr(sampling, name) for name in _SAMPLING_FIELDS if sampling.HasField(name)})
     # A float of the contract has 7 digits: those the caller wrote, not those of the nearest double.
     return {name: float(f"{value:.7g}") for name, value in given.items()}
+
+
+def _seed(config: synthesis_pb2.SynthesisConfig) -> int | None:
+    if not config.HasField("seed"):
+        return None
+    if config.seed < 0:
+        raise OutOfRangeError(f"config.seed is {config.seed}; it must not be negative.", "config.seed")
+    return config.seed
 
 
 def _check_speaking_rate(config: synthesis_pb2.SynthesisConfig) -> None:

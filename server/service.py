@@ -2,6 +2,7 @@
 
 # ruff: noqa: N802 - the contract names the methods
 
+import asyncio
 import dataclasses
 from collections.abc import AsyncIterator
 from typing import Any, TypeAlias
@@ -50,6 +51,8 @@ class TextToSpeechService(TextToSpeechServiceServicer):
         self._manifest = manifest
         self._max_text_characters = max_text_characters
         self._conversations: set[Conversation] = set()
+        self._are_closed = asyncio.Event()
+        self._are_closed.set()
         self._is_draining = False
 
     def drain(self) -> None:
@@ -57,6 +60,10 @@ class TextToSpeechService(TextToSpeechServiceServicer):
         self._is_draining = True
         for conversation in self._conversations:
             conversation.end(_draining_error())
+
+    async def wait_closed(self) -> None:
+        """Returns when no stream is open."""
+        await self._are_closed.wait()
 
     async def Synthesize(  # type: ignore[override] # a coroutine that writes, where the stub expects a generator
         self, request_iterator: AsyncIterator[messages.SynthesizeRequest], context: Context
@@ -72,10 +79,13 @@ class TextToSpeechService(TextToSpeechServiceServicer):
             self._max_text_characters,
         )
         self._conversations.add(conversation)
+        self._are_closed.clear()
         try:
             await conversation.run(request_iterator)
         finally:
             self._conversations.discard(conversation)
+            if not self._conversations:
+                self._are_closed.set()
             structlog.contextvars.bind_contextvars(
                 utterances=conversation.utterance_count,
                 characters=conversation.character_count,
