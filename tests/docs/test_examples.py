@@ -1,0 +1,79 @@
+"""The Python examples of README and documentation run as they stand, against a real server; commands parse."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+import typer
+
+from antiphon.cli import app
+from build_engines.tiny import make_tiny_bundle
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_IMPORT_PATHS = os.pathsep.join(str(ROOT / folder) for folder in (".", "clients", "proto/gen"))
+_ENVIRONMENT = {**os.environ, "PYTHONPATH": _IMPORT_PATHS, "OMP_NUM_THREADS": "1"}
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    """Every code block of a language, with the name of its page."""
+    return [
+        (str(page.relative_to(ROOT)), code)
+        for page in PAGES
+        for found, code in _BLOCK.findall(page.read_text(encoding="utf-8"))
+        if found == language
+    ]
+
+
+EXAMPLES = blocks("python")
+COMMANDS = sorted(
+    {
+        match[1]
+        for _, block in blocks("sh")
+        for match in re.finditer(r"^(?:[A-Z_]+=\S+ )*(?:\.venv/bin/)?antiphon (.+)$", block, re.MULTILINE)
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server with the tiny bundle, in a process of its own."""
+    bundle = tmp_path_factory.mktemp("tiny")
+    make_tiny_bundle(bundle)
+    options = ["--bundle", bundle, "--port", "0", "--metrics-port", "-1", "--log-format", "json"]
+    command = [sys.executable, "-m", "antiphon", "serve", *options]
+    with subprocess.Popen(command, cwd=ROOT, env=_ENVIRONMENT, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        serving = next(line for line in map(json.loads, process.stderr) if line["event"] == "serving")
+        yield f"localhost:{serving['port']}"
+        process.terminate()
+        process.stderr.read()
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=[f"{page}-{index}" for index, (page, _) in enumerate(EXAMPLES)])
+def test_examples_run(example: tuple[str, str], server: str, tmp_path: Path) -> None:
+    """An example of a page is a complete program that ends without an error or a warning."""
+    program = example[1].replace("localhost:50051", server)
+    command = [sys.executable, "-W", "error", "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, env=_ENVIRONMENT, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_commands_exist(line: str) -> None:
+    """Every `antiphon ...` in a shell block names a command and options that there are."""
+    command: click.Command = typer.main.get_command(app)
+    words = shlex.split(line, comments=True)
+    while isinstance(command, click.Group):
+        command = command.commands[words.pop(0)]
+
+    command.make_context(line, words)
