@@ -98,4 +98,5 @@ clean:
 .venv/training.stamp: .venv/developer.stamp
 	@echo "Installing what training and its judges need ..."
 	@$(BIN)/python -m pip install --quiet -e '.[train]'
+	@$(BIN)/python -m pip install --quiet --no-deps distillmos==0.9.1 xls-r-sqa==0.1.0 # their torchaudio is unused, and asks for another torch
 	@touch $@
