@@ -67,7 +67,8 @@ class SourceFilter(nn.Module):
         """Return the spectrum complex64 [batch, time, bins] of the pulses; a cosine of amplitude 1 peaks at 1."""
         half = self.window_samples // 2
         framed = F.pad(self.pulses(f0_hz), (half, half)).unfold(1, self.window_samples, self.config.hop_samples)
-        return torch.fft.rfft(framed[:, : f0_hz.shape[1]] * self.window / (half / 2), dim=-1)
+        spectrum: Tensor = torch.fft.rfft(framed[:, : f0_hz.shape[1]] * self.window / (half / 2), dim=-1)
+        return spectrum
 
     def _overlap(self, framed: Tensor) -> Tensor:
         """Add windows [batch, time, window] a hop apart, and cut the half window before the first center."""

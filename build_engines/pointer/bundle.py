@@ -43,7 +43,6 @@ class PointerBundle:
         max_positions: prompt and frames of the longest segment together.
         max_frames: frames of the longest segment.
         min_frames: frames that a segment has at least.
-        hold_limit: half frames after which any phoneme but the last is left.
         talker_storage, vocoder_storage: precision of the graphs.
     """
 
@@ -58,7 +57,6 @@ class PointerBundle:
     max_positions: int = 1024
     max_frames: int = 600
     min_frames: int = 2
-    hold_limit: int = 80
     talker_storage: Storage = Storage.FLOAT32
     vocoder_storage: Storage = Storage.FLOAT32
 
@@ -76,7 +74,7 @@ class PointerBundle:
     def graphs(self) -> tuple[dict[str, onnx.ModelProto], int]:
         """Build the graphs, by name; the number is the width of the vocoder's state."""
         folded = fold_talker(self.talker_weights, self.talker)
-        rule = StopRule(self.talker.end_dwell, self.hold_limit, self.min_frames)
+        rule = StopRule(self.talker.end_dwell, self.min_frames)
         vocode, state_width = CodecVocoder(self.codec, self.codec_weights).graph(self.vocoder_storage)
         models = {
             "prefill": PointerPrefill(self.talker, folded, self.max_positions).graph(self.talker_storage).model(),

@@ -7,6 +7,8 @@ import numpy as np
 from build_engines.graph.value import Value
 from build_engines.networks.pointer_talker_config import END_ADVANCE
 
+HOLD_LIMIT = 80
+"""Two seconds at 20 Hz: longer than any pause, so that only a talker that has lost its way is pushed on."""
 _BLOCKED = -1e9
 _POINTER_STEPS = (0, 1, 1, 2, 0)
 
@@ -17,13 +19,13 @@ class StopRule:
 
     Attributes:
         end_dwell: the end comes at the latest when the last phoneme has been held for more than this many half frames.
-        hold_limit: any other phoneme is left at the latest after this many half frames.
         min_frames: the end cannot be sampled before.
+        hold_limit: any other phoneme is left when it has been held for more than this many half frames.
     """
 
     end_dwell: int
-    hold_limit: int
     min_frames: int
+    hold_limit: int = HOLD_LIMIT
 
     def allowed(self, logits: Value, pointer: Value, dwell: Value, last: Value, frame_index: Value) -> Value:
         """Return advance logits [batch, 5] without the impossible; the other arguments are int64 [batch, 1]."""

@@ -1,0 +1,97 @@
+"""`python -m build_engines`: makes voice bundles and proves them."""
+
+import argparse
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+from build_engines.graph.storage import Storage
+from build_engines.tiny import make_tiny_bundle
+from trt_engines.manifest import Manifest
+from trt_engines.manifest_writing import write_manifest
+
+_EXAMPLES = """examples:
+  python -m build_engines tiny build/tiny
+  python -m build_engines pointer build/voice --codec codec.pt --talker talker.pt --id my-voice
+  python -m build_engines verify voices/default --codec codec.pt --talker talker.pt
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command."""
+    parser = argparse.ArgumentParser(
+        "python -m build_engines", description=__doc__, epilog=_EXAMPLES, formatter_class=argparse.RawTextHelpFormatter
+    )
+    commands = parser.add_subparsers(required=True, metavar="command")
+    _add_tiny(commands.add_parser("tiny", help="write the seeded, untrained bundle that tests run on"))
+    _add_pointer(commands.add_parser("pointer", help="build and prove a bundle from a codec and a talker checkpoint"))
+    _add_verify(commands.add_parser("verify", help="prove a bundle again and write the results into its manifest"))
+    chosen = parser.parse_args(arguments)
+    chosen.command(chosen)
+
+
+def _add_tiny(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("bundle", type=Path, help="directory to write")
+    parser.add_argument("--seed", type=int, default=0, help="of the weights (default 0)")
+    parser.set_defaults(command=lambda chosen: _report(make_tiny_bundle(chosen.bundle, chosen.seed), chosen.bundle))
+
+
+def _add_pointer(parser: argparse.ArgumentParser) -> None:
+    _add_checkpoints(parser)
+    parser.add_argument("--id", default="antiphon-voice", help="id of the bundle (default antiphon-voice)")
+    parser.add_argument("--voice", default="default", help="name of its voice (default: default)")
+    parser.add_argument("--description", default="", help="a sentence about the voice")
+    parser.set_defaults(command=_build_pointer)
+
+
+def _add_verify(parser: argparse.ArgumentParser) -> None:
+    _add_checkpoints(parser)
+    parser.set_defaults(command=_verify)
+
+
+def _add_checkpoints(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("bundle", type=Path, help="directory of the bundle")
+    parser.add_argument("--codec", type=Path, required=True, help="checkpoint of the codec")
+    parser.add_argument("--talker", type=Path, required=True, help="checkpoint of the talker")
+    for part in ("talker", "vocoder"):
+        parser.add_argument(
+            f"--{part}-storage",
+            type=Storage,
+            choices=list(Storage),
+            default=Storage.PACKED,
+            help=f"how the weights of the {part} are kept (default packed)",
+        )
+
+
+def _build_pointer(chosen: argparse.Namespace) -> None:
+    from build_engines.pointer.build import PointerBuild, PointerNetworks  # torch is slow to load and tiny needs none
+
+    voice = {"language_codes": ["en-US"], "gender": "neutral", "description": chosen.description}
+    build = PointerBuild(
+        PointerNetworks.load(chosen.codec, chosen.talker),
+        chosen.id,
+        {chosen.voice: voice},
+        chosen.talker_storage,
+        chosen.vocoder_storage,
+    )
+    _report(build.write(chosen.bundle), chosen.bundle)
+
+
+def _verify(chosen: argparse.Namespace) -> None:
+    from build_engines.pointer.build import PointerNetworks  # torch is slow to load and tiny needs none
+
+    networks = PointerNetworks.load(chosen.codec, chosen.talker)
+    verifier = networks.verifier(chosen.bundle, chosen.talker_storage, chosen.vocoder_storage)
+    proven = dataclasses.replace(verifier.manifest, verification=verifier.verify())
+    _report(write_manifest(chosen.bundle, proven), chosen.bundle)
+
+
+def _report(manifest: Manifest, bundle_dir: Path) -> None:
+    sizes = [path.stat().st_size for path in bundle_dir.rglob("*") if path.is_file()]
+    print(f"{bundle_dir}: bundle {manifest.id}, {len(sizes)} files, {sum(sizes) / 1e6:.1f} MB")
+    for result in manifest.verification:
+        print(f"  {result.graph}, {result.case}: {result.worst_error:.3g} (allowed {result.tolerance:.3g})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""How far the graph `vocode` is from the torch vocoder, and that its samples do not depend on how frames are cut."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from build_engines.networks.offline_vocoder import OfflineVocoder
+from build_engines.verification.graph_runner import GraphRunner
+
+Codes = npt.NDArray[np.int32]
+Samples = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class VocoderDriver:
+    """The graph and its numbers.
+
+    Attributes:
+        graph: the graph `vocode`.
+        state_width, lookahead_frames, samples_per_frame: of the manifest.
+    """
+
+    graph: GraphRunner
+    state_width: int
+    lookahead_frames: int
+    samples_per_frame: int
+
+    def stream(self, codes: Sequence[Codes], seeds: Sequence[int], chunk_frames: int) -> list[Samples]:
+        """Vocode a batch of segments in calls of `chunk_frames`; returns all samples of each."""
+        state = np.zeros((len(codes), self.state_width), np.float32)
+        parts: list[list[Samples]] = [[] for _ in codes]
+        longest = max(len(item) for item in codes)
+        for start in range(0, longest, chunk_frames):
+            counts = np.asarray([np.clip(len(item) - start, 0, chunk_frames) for item in codes], np.int32)
+            is_last = np.asarray([start < len(item) <= start + chunk_frames for item in codes])
+            width = chunk_frames + (self.lookahead_frames if is_last.any() else 0)
+            frames = np.zeros((len(codes), width, codes[0].shape[1]), np.int32)
+            for row, item in enumerate(codes):
+                frames[row, : counts[row]] = item[start : start + counts[row]]
+            feeds = {"frames": frames, "count": counts, "is_last": is_last, "seed": np.asarray(seeds, np.int32)}
+            made = self.graph.run({**feeds, "state": state})
+            state = made["state_out"]
+            for row, part in enumerate(parts):
+                good = counts[row] + self.lookahead_frames * int(is_last[row])
+                part.append(made["samples"][row, : good * self.samples_per_frame])
+        lead = self.lookahead_frames * self.samples_per_frame
+        return [np.concatenate(part)[lead:] for part in parts]
+
+
+def vocoder_error(driver: VocoderDriver, vocoder: OfflineVocoder, codes: Sequence[Codes], chunk_frames: int) -> float:
+    """Return the largest difference of a sample, relative to the loudest sample of its segment."""
+    streamed = driver.stream(codes, range(len(codes)), chunk_frames)
+    errors = []
+    for seed, (item, samples) in enumerate(zip(codes, streamed, strict=True)):
+        expected = vocoder(torch.from_numpy(item).long()[None], seed)[0].numpy()
+        errors.append(np.abs(samples - expected).max() / np.abs(expected).max())
+    return float(max(errors))
