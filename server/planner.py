@@ -45,9 +45,10 @@ class Planner:
         going += [each for each in working if each.is_held and self._has_room(each, now_s)]
         for utterance in going:
             utterance.is_held = False
+        ahead_s = [each.ahead_s(now_s) for each in going]
         comfort_s = self._settings.comfort_lead_s
-        if any(each.clock.lead_s(now_s) < 0.5 * comfort_s for each in going):
-            going = [each for each in going if each.ahead_s(now_s) <= comfort_s]
+        if min(ahead_s) < 0.5 * comfort_s:
+            going = [each for each, lead_s in zip(going, ahead_s, strict=True) if lead_s <= comfort_s]
         return sorted(going, key=self.due_s)
 
     def prefill(self, runnable: Sequence[UtteranceProgress], now_s: float) -> list[tuple[SegmentProgress, int]]:

@@ -103,8 +103,8 @@ class Scheduler:
         self._expire(now_s)
         for utterance in list(self._utterances.values()):
             self._advance(utterance)
-        vocode = self._pick_vocode(now_s)
         runnable = self.planner.runnable(self._utterances.values(), now_s)
+        vocode = self._pick_vocode(now_s)
         self._lend_slots(runnable)
         prefill = tuple(self._prefill(part, rows) for part, rows in self.planner.prefill(runnable, now_s))
         decode = tuple(self._decode(part) for part in self.planner.decode(runnable))

@@ -12,7 +12,6 @@ finally:
 
 import asyncio
 import itertools
-import math
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -34,8 +33,6 @@ from server.worker import Worker
 from trt_engines.base import Engine
 
 _SEEDS = 2**31
-
-__all__ = ["Speech", "Synthesizer"]
 
 
 class Synthesizer:
@@ -117,17 +114,6 @@ class Synthesizer:
         """End all threads; whatever still runs fails with `WorkerStoppedError`."""
         await asyncio.to_thread(self._worker.stop)
         self._threads.shutdown(cancel_futures=True)
-
-    async def warm_up(self, text: str = "One, two, three.") -> None:
-        """Speak a short text to nobody, so that the first caller does not pay for first-time work."""
-        speech = await self.open(UtteranceConfig(lead_limit_s=math.inf, seed=0))
-        try:
-            speech.push_text(text)
-            speech.finish()
-            async for _ in speech.events():
-                pass
-        finally:
-            speech.close()
 
     def check_integrity(self) -> None:
         """Assert that no slot is lost, once nothing is spoken."""
