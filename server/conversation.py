@@ -82,7 +82,7 @@ class Conversation:
                 utterance.close()
 
     def end(self, error: AntiphonError) -> None:
-        """Ends the stream with an error once the utterances on it are spoken, unless the client has closed it by then."""
+        """Ends the stream with an error when its utterances are spoken, unless the client has closed it by then."""
         self._turns.put_nowait(error)
 
     # --- what the client sends

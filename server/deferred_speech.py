@@ -7,7 +7,8 @@ from collections.abc import Callable
 from antiphon.v1 import synthesis_pb2
 from server.errors import TextTooLongError
 from server.requests import StreamConfig
-from server.synthesizer import Speech, Synthesizer
+from server.speech import Speech
+from server.synthesizer import Synthesizer
 
 UtteranceEnd = synthesis_pb2.UtteranceFinishReason
 
