@@ -16,9 +16,11 @@ from trt_engines.manifest import Manifest
 from trt_engines.onnx_runtime.bound_run import BoundRun, aligned_zeros
 from trt_engines.onnx_runtime.lane import Lane
 from trt_engines.onnx_runtime.session import open_session
-from trt_engines.vocode_items import SEED_MODULUS, check_items, not_finite
+from trt_engines.vocode_items import SEED_MODULUS, check_items, not_finite, vocode_in_pieces
 
 QUANTUM_FRAMES = 2
+# Longer runs, over one stream or many, gain nothing: what they work on falls out of the processor's cache.
+LONGEST_RUN_FRAMES = 32
 
 
 @dataclass
@@ -89,20 +91,25 @@ class StateVocoder:
             EngineError: An item does not fit its slot or the manifest; nothing was run.
         """
         check_items(items, self._slot_count, self._manifest.frame.width, self._slots)
+        return vocode_in_pieces(items, LONGEST_RUN_FRAMES, self._run_all)
+
+    def release(self, slot: int) -> None:
+        """Forget a slot, finished or not."""
+        self._slots.pop(slot, None)
+
+    def _run_all(self, items: Sequence[VocodeItem]) -> dict[int, NDArray[np.float32] | SlotError]:
+        """Run items, those that take the same number of frames together."""
         by_length = defaultdict(list)
         for item in items:
             if item.is_first:
                 self._slots[item.slot] = _Slot(np.zeros(self._manifest.vocode.state_width, np.float32))
             turn = _Turn(item, self._slots[item.slot], self.lookahead_frames)
             by_length[turn.run_frames].append(turn)
-        results: dict[int, NDArray[np.float32] | SlotError] = {}
+        made: dict[int, NDArray[np.float32] | SlotError] = {}
         for frame_count, turns in by_length.items():
-            results |= self._run(turns, frame_count)
-        return [results[item.slot] for item in items]
-
-    def release(self, slot: int) -> None:
-        """Forget a slot, finished or not."""
-        self._slots.pop(slot, None)
+            for batch in _batches(turns, frame_count):
+                made |= self._run(batch, frame_count)
+        return made
 
     def _run(self, turns: Sequence[_Turn], frame_count: int) -> dict[int, NDArray[np.float32] | SlotError]:
         """Run turns that take the same number of frames, and carry their states over."""
@@ -137,3 +144,9 @@ class StateVocoder:
         turn.slot.seen_frames += len(turn.item.frames)
         made = samples[first:end]
         return made if np.isfinite(made).all() and np.isfinite(state).all() else not_finite(turn.item.slot)
+
+
+def _batches(turns: Sequence[_Turn], frame_count: int) -> list[Sequence[_Turn]]:
+    """Share turns of `frame_count` frames out over runs."""
+    size = max(1, LONGEST_RUN_FRAMES // max(1, frame_count))
+    return [turns[start : start + size] for start in range(0, len(turns), size)]

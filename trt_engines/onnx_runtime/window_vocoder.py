@@ -16,9 +16,10 @@ from trt_engines.manifest import Manifest
 from trt_engines.onnx_runtime.bound_run import BoundRun, aligned_zeros
 from trt_engines.onnx_runtime.lane import Lane
 from trt_engines.onnx_runtime.session import open_session
-from trt_engines.vocode_items import check_items, not_finite
+from trt_engines.vocode_items import check_items, not_finite, vocode_in_pieces
 
 QUANTUM_FRAMES = 4
+LONGEST_RUN_FRAMES = 32
 
 
 @dataclass
@@ -73,18 +74,22 @@ class WindowVocoder:
             EngineError: An item does not fit its slot or the manifest; nothing was run.
         """
         check_items(items, self._slot_count, self._manifest.frame.width, self._slots)
-        by_length = defaultdict(list)
-        for item in items:
-            turn = self._turn(item)
-            by_length[-(-len(turn.window) // self._quantum) * self._quantum].append(turn)
-        results: dict[int, NDArray[np.float32] | SlotError] = {}
-        for frame_count, turns in by_length.items():
-            results |= self._run(turns, frame_count)
-        return [results[item.slot] for item in items]
+        return vocode_in_pieces(items, LONGEST_RUN_FRAMES, self._run_all)
 
     def release(self, slot: int) -> None:
         """Forget a slot, finished or not."""
         self._slots.pop(slot, None)
+
+    def _run_all(self, items: Sequence[VocodeItem]) -> dict[int, NDArray[np.float32] | SlotError]:
+        """Run items, those whose windows are about equally long together."""
+        by_length = defaultdict(list)
+        for item in items:
+            turn = self._turn(item)
+            by_length[-(-len(turn.window) // self._quantum) * self._quantum].append(turn)
+        made: dict[int, NDArray[np.float32] | SlotError] = {}
+        for frame_count, turns in by_length.items():
+            made |= self._run(turns, frame_count)
+        return made
 
     def _turn(self, item: VocodeItem) -> _Turn:
         """Append an item's frames to its slot, and forget those that no later window needs."""

@@ -36,7 +36,7 @@ def frames(seed: int, count: int) -> NDArray[np.int32]:
     return np.random.default_rng(seed).integers(0, NAN_ID, (count, 2)).astype(np.int32)
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 3, 40])
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 40, 101])
 def test_every_frame_becomes_its_samples(vocoder: Vocoder, count: int) -> None:
     """A segment of any length, none and one frame included, gives exactly its samples."""
     assert SAMPLES_PER_FRAME == vocoder.samples_per_frame
@@ -55,7 +55,7 @@ def test_chunks_do_not_matter(vocoder: Vocoder) -> None:
 
 def test_company_does_not_matter(vocoder: Vocoder) -> None:
     """32 segments of different lengths and cuts, side by side, sound as each does alone."""
-    counts = [1 + 3 * slot for slot in range(SLOT_COUNT)]
+    counts = [1 + 5 * slot for slot in range(SLOT_COUNT)]
     together = [Spoken(s, frames(s, count), s, random_cuts(count, s)) for s, count in enumerate(counts)]
     vocode_together(vocoder, together)
 
