@@ -5,8 +5,10 @@ CudaError
 └── CudaOutOfMemoryError    an allocation was refused; everything allocated before is still there
 """
 
+from trt_engines.errors import EngineError
 
-class CudaError(RuntimeError):
+
+class CudaError(EngineError):
     """A call of the CUDA driver failed."""
 
 

@@ -1,0 +1,87 @@
+"""Opening an engine: memory, refusals, and what happens when the GPU is too small."""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tests.trt_engines.double_plans import write_double_plans
+from tests.trt_engines.talker_script import Segment, speak_alone
+from trt_engines.errors import BackendError
+from trt_engines.tensorrt.memory_plan import MemoryPlan
+
+
+def test_the_memory_plan_is_logged_before_anything_is_allocated(
+    open_bench: Callable, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One line names weights, workspace, buffers and slots."""
+    caplog.set_level(logging.INFO)
+    open_bench()
+    (line,) = [record.message for record in caplog.records if "MB of GPU memory" in record.message]
+    assert "8 slots of the talker" in line
+    assert "weights" in line
+
+
+def test_a_small_gpu_gets_the_largest_bucket_that_fits(open_bench: Callable, caplog: pytest.LogCaptureFixture) -> None:
+    """With room for five slots, four are opened, and speak."""
+    everything = open_bench(slot_count=8)
+    needed = everything.gpu.memory_bytes - everything.gpu.free_bytes()
+    bench = open_bench(slot_count=8, memory_bytes=int(0.75 * needed))
+    assert bench.engine.talker.slot_count in (2, 4)
+    assert bench.engine.vocoder.slot_count == bench.engine.talker.slot_count
+    assert "8 slots were wanted" in caplog.text
+    rows = everything.engine.manifest.row.columns
+    assert speak_alone(bench.engine.talker, Segment(0, _zeros(5, len(rows)), 1, (1.0,)), 3)
+
+
+def test_an_allocation_that_fails_at_load_is_answered_with_fewer_slots(
+    open_bench: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the plan was too hopeful, what was allocated is given back and a smaller bucket tried."""
+    needed = open_bench(slot_count=8)
+    used = needed.gpu.memory_bytes - needed.gpu.free_bytes()
+    monkeypatch.setattr(MemoryPlan, "largest_slot_count", lambda *_: 100)
+    assert open_bench(slot_count=8, memory_bytes=used - 1).engine.talker.slot_count == 4
+
+
+def test_a_gpu_without_room_for_one_slot_is_a_sentence(open_bench: Callable) -> None:
+    """The error has the plan, the free memory and two remedies."""
+    with pytest.raises(BackendError, match=r"Not even one slot fits: .* but the GPU has 0.1 MB free.*--max-positions"):
+        open_bench(memory_bytes=100_000)
+
+
+def test_slots_that_fall_between_two_buckets_use_the_larger_one(open_bench: Callable) -> None:
+    """Three slots are wanted and three are there, on rows of the bucket of four."""
+    assert open_bench(slot_count=3).engine.talker.slot_count == 3
+
+
+def test_a_plan_that_tensorrt_refuses_is_named(open_bench: Callable) -> None:
+    """The error repeats TensorRT's own words."""
+    with pytest.raises(BackendError, match=r"cannot load .*prefill.plan: Serialization assertion"):
+        open_bench(refuse_plans=True)
+
+
+def test_missing_plans_come_with_the_command_that_builds_them(
+    open_bench: Callable, small_bundle: Path, tmp_path: Path
+) -> None:
+    """Without plans the error is the command line to run."""
+    command = f"antiphon build-engines {small_bundle} --backend tensorrt --plans {tmp_path}"
+    with pytest.raises(BackendError, match=r"no|No tensorrt plan") as raised:
+        open_bench(plans_dir=tmp_path)
+    assert command in str(raised.value)
+
+
+def test_half_precision_plans_run(open_bench: Callable, small_bundle: Path, tmp_path: Path) -> None:
+    """Float16 caches take half the memory and give frames."""
+    write_double_plans(small_bundle, tmp_path, precision="float16")
+    bench, full = open_bench(plans_dir=tmp_path), open_bench()
+    assert bench.gpu.free_bytes() > full.gpu.free_bytes()
+    columns = len(full.engine.manifest.row.columns)
+    assert speak_alone(bench.engine.talker, Segment(0, _zeros(5, columns), 1, (1.0,)), 3)
+
+
+def _zeros(rows: int, columns: int) -> NDArray[np.int32]:
+    return np.zeros((rows, columns), np.int32)

@@ -1,0 +1,1 @@
+"""Running TensorRT plans on one GPU: one adapter over `tensorrt` and `tensorrt_rtx`."""

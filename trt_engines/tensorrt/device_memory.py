@@ -1,0 +1,59 @@
+"""Device and pinned memory with one owner, given back together."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trt_engines.cuda.driver import CudaDriver
+
+
+class DeviceMemory:
+    """Allocates for one engine; `close` gives everything back, in reverse order."""
+
+    def __init__(self, driver: CudaDriver) -> None:
+        self.driver = driver
+        self._givers: list[Callable[[], None]] = []
+
+    def allocate(self, byte_count: int) -> int:
+        """Return the address of new device memory."""
+        address = self.driver.allocate(byte_count)
+        self._givers.append(lambda: self.driver.free(address))
+        return address
+
+    def zeros(self, byte_count: int, stream: int) -> int:
+        """Return the address of new device memory that the stream fills with zeros."""
+        address = self.allocate(byte_count)
+        self.driver.clear(address, byte_count, stream)
+        return address
+
+    def pinned(self, byte_count: int) -> NDArray[np.uint8]:
+        """Return new pinned host memory."""
+        array = self.driver.allocate_pinned(byte_count)
+        self._givers.append(lambda: self.driver.free_pinned(array))
+        return array
+
+    def stream(self, *, is_urgent: bool) -> int:
+        """Return a new stream."""
+        stream = self.driver.create_stream(is_urgent=is_urgent)
+        self._givers.append(lambda: self.driver.destroy_stream(stream))
+        return stream
+
+    def event(self) -> int:
+        """Return a new event."""
+        event = self.driver.create_event()
+        self._givers.append(lambda: self.driver.destroy_event(event))
+        return event
+
+    def captured(self, stream: int, work: Callable[[], None]) -> int:
+        """Return the graph of what `work` puts on the stream."""
+        self.driver.begin_capture(stream)
+        work()
+        graph = self.driver.end_capture(stream)
+        self._givers.append(lambda: self.driver.destroy_graph(graph))
+        return graph
+
+    def close(self) -> None:
+        """Give everything back."""
+        while self._givers:
+            self._givers.pop()()
