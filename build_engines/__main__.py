@@ -13,6 +13,7 @@ from trt_engines.manifest_writing import write_manifest
 _EXAMPLES = """examples:
   python -m build_engines tiny build/tiny
   python -m build_engines pointer build/voice --codec codec.pt --talker talker.pt --id my-voice
+  python -m build_engines fish-speech build/fish --checkpoint fish-speech-1.5
   python -m build_engines verify voices/default --codec codec.pt --talker talker.pt
 """
 
@@ -25,6 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     commands = parser.add_subparsers(required=True, metavar="command")
     _add_tiny(commands.add_parser("tiny", help="write the seeded, untrained bundle that tests run on"))
     _add_pointer(commands.add_parser("pointer", help="build and prove a bundle from a codec and a talker checkpoint"))
+    _add_fish_speech(commands.add_parser("fish-speech", help="build and prove a bundle from Fish Speech 1.5's files"))
     _add_verify(commands.add_parser("verify", help="prove a bundle again and write the results into its manifest"))
     chosen = parser.parse_args(arguments)
     chosen.command(chosen)
@@ -42,6 +44,24 @@ def _add_pointer(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--voice", default="default", help="name of its voice (default: default)")
     parser.add_argument("--description", default="", help="a sentence about the voice")
     parser.set_defaults(command=_build_pointer)
+
+
+def _add_fish_speech(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("bundle", type=Path, help="directory of the bundle")
+    parser.add_argument("--checkpoint", type=Path, required=True, help="directory of the released files")
+    parser.add_argument("--id", default="fish-speech-1.5", help="id of the bundle (default fish-speech-1.5)")
+    parser.add_argument(
+        "--upstream-compat", action="store_true", help="repeat the original's known mistakes, to be compared with it"
+    )
+    for option, part in (("storage", "talker"), ("codec-storage", "codec")):
+        parser.add_argument(
+            f"--{option}",
+            type=Storage,
+            choices=list(Storage),
+            default=Storage.FLOAT32,
+            help=f"how the weights of the {part} are kept (default float32)",
+        )
+    parser.set_defaults(command=_build_fish_speech)
 
 
 def _add_verify(parser: argparse.ArgumentParser) -> None:
@@ -75,6 +95,20 @@ def _build_pointer(chosen: argparse.Namespace) -> None:
         chosen.vocoder_storage,
     )
     _report(build.write(chosen.bundle), chosen.bundle)
+
+
+def _build_fish_speech(chosen: argparse.Namespace) -> None:
+    from build_engines.fish_speech.build import FishBuild  # torch is slow to load and tiny needs none
+    from build_engines.fish_speech.errors import CheckpointError
+    from build_engines.verification.errors import ParityError
+
+    build = FishBuild(
+        chosen.checkpoint, chosen.id, chosen.storage, chosen.codec_storage, upstream_compat=chosen.upstream_compat
+    )
+    try:
+        _report(build.write(chosen.bundle), chosen.bundle)
+    except (CheckpointError, ParityError, FileExistsError) as error:
+        raise SystemExit(str(error)) from error
 
 
 def _verify(chosen: argparse.Namespace) -> None:

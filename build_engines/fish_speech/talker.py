@@ -6,7 +6,6 @@ parts of the original so that the map of a checkpoint stays short.
 """
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from build_engines.fish_speech.talker_config import FishTalkerConfig, TokenIds
@@ -72,8 +71,3 @@ class FishTalker(nn.Module):
         """Return the slow hidden states before the final norm, and the token logits, of rows [batch, time, columns]."""
         hidden = self.slow(self.embed(rows))
         return hidden, self.slow_logits(hidden)
-
-
-def pruned_head(talker: FishTalker, kept: Tensor, hidden: Tensor) -> Tensor:
-    """Return the logits of only the `kept` token ids after slow hidden states [..., width]."""
-    return F.linear(talker.norm(hidden), talker.output.weight[kept])
