@@ -42,7 +42,7 @@ def make_shard(teacher: Teacher, sentences: list[str], first_index: int, path: P
         if ids is None or not MIN_PHONEMES <= len(ids) <= MAX_PHONEMES:
             continue
         speed = float(np.random.default_rng(first_index + offset).uniform(0.9, 1.15))
-        made.append(_trimmed(ids, teacher, speed))
+        made.append(trimmed_sentence(ids, teacher, speed))
     arrays = {
         "ids": np.concatenate([item.ids for item in made]).astype(np.int16),
         "durations": np.concatenate([item.durations for item in made]).astype(np.int16),
@@ -57,7 +57,7 @@ def make_shard(teacher: Teacher, sentences: list[str], first_index: int, path: P
     return float(arrays["frame_counts"].sum()) / 80 / 3600
 
 
-def _trimmed(ids: list[int], teacher: Teacher, speed: float) -> Sentence:
+def trimmed_sentence(ids: list[int], teacher: Teacher, speed: float) -> Sentence:
     """Shorten the leading pad to 50 ms and the trailing one to 100 ms, and pad to whole 20 Hz frames."""
     output = teacher.run(ids, speed)
     durations = output.durations.copy()
