@@ -1,11 +1,13 @@
 """One stream to the server: text out, events in, any number of utterances. Never tries anything again."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncGenerator
 
 from grpc import aio
 
 from antiphon.v1 import synthesis_pb2, text_to_speech_service_pb2
+from antiphon_client.call_status import CallStatus
 from antiphon_client.errors import StreamEndedError, error_from_rpc
 from antiphon_client.events import Event, event_from_proto
 from antiphon_client.options import SpeechOptions
@@ -34,6 +36,7 @@ class Conversation:
     def __init__(self, call: Call, options: SpeechOptions, request_id: str) -> None:
         self.request_id = request_id
         self._call = call
+        self._status = CallStatus(call)
         self._first_config: SpeechOptions | None = options
         self._is_closed = False
         self._writing = asyncio.Lock()
@@ -67,7 +70,8 @@ class Conversation:
     async def finish(self) -> None:
         """Says that nothing more will be sent. The events go on until all is spoken."""
         await self._send()
-        await self._call.done_writing()
+        with contextlib.suppress(aio.InternalError):  # the stream has just ended; there is nothing left to close
+            await self._call.done_writing()
 
     def close(self) -> None:
         """Ends the call at once, whatever it is doing. Idempotent."""
@@ -86,7 +90,9 @@ class Conversation:
                 if event is not None:
                     yield event
         except aio.AioRpcError as error:
-            raise error_from_rpc(error, self.request_id) from error
+            true_error = await self._status.true_error(error)
+            if true_error is not None:
+                raise error_from_rpc(true_error, self.request_id) from error
         except asyncio.CancelledError:
             # gRPC raises this also for a call that `close` ended, where no task was cancelled.
             if not self._is_closed or _is_being_cancelled():
@@ -103,10 +109,10 @@ class Conversation:
     async def _write(self, request: Request) -> None:
         try:
             await self._call.write(request)
-        except aio.AioRpcError as error:
-            raise error_from_rpc(error, self.request_id) from error
-        except asyncio.InvalidStateError as error:
-            raise StreamEndedError("The stream has ended, so nothing can be sent on it; open another one.") from error
+        except (aio.AioRpcError, asyncio.InvalidStateError) as error:
+            raise StreamEndedError(
+                "The stream has ended, so nothing can be sent on it; reading the events says why."
+            ) from error
 
 
 def _is_being_cancelled() -> bool:

@@ -7,12 +7,7 @@ from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
 from antiphon_client.conversation import Conversation
-from antiphon_client.errors import (
-    AntiphonError,
-    RetryableError,
-    ServerError,
-    SpeechInterruptedError,
-)
+from antiphon_client.errors import RetryableError, ServerError, SpeechInterruptedError, StreamEndedError
 from antiphon_client.events import AudioChunk, Cancelled, Event, Finished, SegmentFinished, Started
 from antiphon_client.options import Retry
 from antiphon_client.text import ReplayableText, Text
@@ -54,7 +49,7 @@ class Speech:
         self._is_cancelled = True
         async with self._writing:
             if self._conversation is not None:
-                with contextlib.suppress(AntiphonError):  # a stream that has ended needs no cancel
+                with contextlib.suppress(StreamEndedError):  # it needs no cancel any more
                     await self._conversation.cancel()
                     await self._conversation.finish()
 
@@ -135,7 +130,7 @@ class Speech:
                 return False
             try:
                 await conversation.send_text(piece)
-            except AntiphonError:
+            except StreamEndedError:
                 return False  # the stream has ended; whoever reads the events learns why
             return True
 
