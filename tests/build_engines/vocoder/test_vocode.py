@@ -1,0 +1,91 @@
+"""The streamed vocoder: the same samples however a segment is cut, and those of torch."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from build_engines.networks.offline_vocoder import OfflineVocoder
+from build_engines.pointer.build import PointerNetworks
+from build_engines.tiny import TINY_CODEC, make_tiny_bundle
+from build_engines.verification.graph_runner import GraphRunner
+from build_engines.verification.vocoder_parity import VocoderDriver, vocoder_error
+from trt_engines.manifest_loading import load_manifest
+
+Codes = np.ndarray[tuple[int, int], np.dtype[np.int32]]
+
+
+@pytest.fixture(scope="module")
+def driver(tiny_bundle: Path) -> VocoderDriver:
+    """The vocoder of the tiny bundle."""
+    manifest = load_manifest(tiny_bundle)
+    graph = GraphRunner(tiny_bundle / manifest.vocode.graph)
+    spec = manifest.vocode
+    return VocoderDriver(graph, spec.state_width, spec.lookahead_frames, manifest.audio.samples_per_frame)
+
+
+def codes_of(length: int, seed: int) -> Codes:
+    """Random frames of the tiny codec."""
+    size = int(np.prod(TINY_CODEC.levels))
+    return np.random.default_rng(seed).integers(0, size, (length, 4)).astype(np.int32)
+
+
+@given(
+    lengths=st.lists(st.integers(1, 30), min_size=1, max_size=8),
+    chunk_frames=st.integers(1, 8),
+    seed=st.integers(0, 99),
+)
+@settings(max_examples=25, deadline=None)
+def test_samples_do_not_depend_on_cuts_and_neighbors(
+    driver: VocoderDriver, lengths: list[int], chunk_frames: int, seed: int
+) -> None:
+    """A segment cut into calls of any length, among up to seven others, gives the bits it gives alone in one call."""
+    codes = [codes_of(length, seed + row) for row, length in enumerate(lengths)]
+    seeds = [seed * 1000 + row for row in range(len(codes))]
+
+    streamed = driver.stream(codes, seeds, chunk_frames)
+    for item, one_seed, samples in zip(codes, seeds, streamed, strict=True):
+        whole = driver.stream([item], [one_seed], len(item))[0]
+        assert len(whole) == len(item) * driver.samples_per_frame
+        np.testing.assert_array_equal(samples, whole)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 20])
+def test_samples_equal_the_offline_vocoder(driver: VocoderDriver, tiny_networks: PointerNetworks, length: int) -> None:
+    """From the first sample to the last, edges included, the stream is what torch renders at once."""
+    error = vocoder_error(driver, OfflineVocoder(tiny_networks.codec), [codes_of(length, 5)], 2)
+
+    assert error < 1e-3
+
+
+def test_noise_depends_on_the_seed_alone(driver: VocoderDriver) -> None:
+    """Another seed gives other samples, the same seed the same."""
+    codes = codes_of(10, 0)
+    first, other, again = (driver.stream([codes], [seed], 10)[0] for seed in (1, 2, 1))
+
+    np.testing.assert_array_equal(first, again)
+    assert np.abs(first - other).max() > 0.01
+
+
+def test_the_largest_seed_is_good(driver: VocoderDriver) -> None:
+    """A seed of 2**31 - 1 neither overflows nor leaves the table of noise."""
+    assert np.isfinite(driver.stream([codes_of(4, 0)], [2**31 - 1], 4)[0]).all()
+
+
+def test_samples_are_audible_and_not_clipped(driver: VocoderDriver) -> None:
+    """The untrained voice is noise at a good level: tests can compare it, and a tester can hear it."""
+    samples = driver.stream([codes_of(100, 1)], [3], 8)[0]
+
+    assert 0.02 < samples.std() < 0.4
+    assert np.abs(samples).max() < 1.5
+
+
+def test_another_seed_of_the_bundle_sounds_as_well(tmp_path: Path) -> None:
+    """The level does not hang on the weights of seed 0."""
+    manifest = make_tiny_bundle(tmp_path, seed=11)
+    graph = GraphRunner(tmp_path / manifest.vocode.graph)
+    driver = VocoderDriver(graph, manifest.vocode.state_width, manifest.vocode.lookahead_frames, 240)
+
+    assert 0.02 < driver.stream([codes_of(50, 1)], [3], 8)[0].std() < 0.4
