@@ -9,7 +9,8 @@ class EngineOptions:
 
     Attributes:
         slot_count: Slots of the talker and of the vocoder, at least 1.
-        threads: CPU threads that a step's rows are shared out over, at least 1. The vocoder has one more of its own.
+        threads: CPU threads that a step's rows are shared out over, at least 1. The first
+            is the caller's own; the vocoder has but that of its caller.
     """
 
     slot_count: int

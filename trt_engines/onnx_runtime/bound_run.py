@@ -8,6 +8,7 @@ import onnxruntime as ort
 from numpy.typing import NDArray
 
 from trt_engines.errors import BackendError
+from trt_engines.onnx_runtime.denormals import denormals_flushed
 from trt_engines.onnx_runtime.ort_errors import ORT_ERRORS
 
 ALIGNMENT_BYTES = 64
@@ -37,7 +38,8 @@ class BoundRun:
             BackendError: ONNX Runtime failed.
         """
         try:
-            self._session.run_with_iobinding(self._binding)
+            with denormals_flushed():
+                self._session.run_with_iobinding(self._binding)
         except ORT_ERRORS as error:
             shapes = {name: array.shape for name, array in self._inputs.items() if not name.startswith(("k_", "v_"))}
             raise BackendError(f"ONNX Runtime {ort.__version__} failed on inputs of {shapes}: {error}") from error

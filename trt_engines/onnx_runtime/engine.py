@@ -1,11 +1,11 @@
-"""Puts a bundle's talker and vocoder on lanes."""
+"""Opens a bundle's talker and vocoder."""
 
 from pathlib import Path
 
 from trt_engines.base import Engine
 from trt_engines.engine_options import EngineOptions
 from trt_engines.manifest import Manifest
-from trt_engines.onnx_runtime.lane import Lane
+from trt_engines.onnx_runtime.lanes import Lanes
 from trt_engines.onnx_runtime.state_vocoder import StateVocoder
 from trt_engines.onnx_runtime.talker import OrtTalker
 from trt_engines.onnx_runtime.window_vocoder import WindowVocoder
@@ -18,9 +18,8 @@ def open_engine(bundle_dir: Path, manifest: Manifest, options: EngineOptions) ->
         ManifestError: A graph is not what the manifest implies.
         BackendError: ONNX Runtime cannot load a graph.
     """
-    lanes = [Lane(f"talker-{i}") for i in range(options.threads)]
-    vocoder_lane = Lane("vocoder")
-    talker = OrtTalker(bundle_dir, manifest, options.slot_count, lanes)
     vocoder_kind = StateVocoder if manifest.vocode.kind == "state" else WindowVocoder
-    vocoder = vocoder_kind(bundle_dir, manifest, options.slot_count, vocoder_lane)
-    return Engine(manifest, talker, vocoder, tuple(lane.close for lane in (*lanes, vocoder_lane)))
+    lanes = Lanes(options.threads, "talker")
+    talker = OrtTalker(bundle_dir, manifest, options.slot_count, lanes)
+    vocoder = vocoder_kind(bundle_dir, manifest, options.slot_count)
+    return Engine(manifest, talker, vocoder, (lanes.close,))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from trt_engines.manifest import Manifest
 from trt_engines.onnx_runtime.bound_run import BoundRun, aligned_zeros
 from trt_engines.onnx_runtime.kv_memory import KvMemory
-from trt_engines.onnx_runtime.lane import Lane, run_side_by_side
+from trt_engines.onnx_runtime.lanes import Lanes
 
 QUANTUM_ROWS = 8
 
@@ -32,7 +32,7 @@ class PromptPart:
 class PrefillRunner:
     """Runs prompt parts that neighbor each other in the cache, and are about equally long, as one batch."""
 
-    def __init__(self, session: ort.InferenceSession, kv: KvMemory, manifest: Manifest, lanes: Sequence[Lane]) -> None:
+    def __init__(self, session: ort.InferenceSession, kv: KvMemory, manifest: Manifest, lanes: Lanes) -> None:
         self._session = session
         self._kv = kv
         self._max_positions = manifest.max_positions
@@ -45,7 +45,7 @@ class PrefillRunner:
 
     def run(self, parts: Iterable[PromptPart]) -> None:
         """Write all parts; the cache must have room up to their `end`."""
-        run_side_by_side(self._lanes, [self._bound(batch) for batch in self._batches(parts)])
+        self._lanes.run([self._bound(batch) for batch in self._batches(parts)])
 
     def _batches(self, parts: Iterable[PromptPart]) -> list[list[PromptPart]]:
         batches: list[list[PromptPart]] = []

@@ -24,7 +24,7 @@ _ELEMENT_TYPES = {
 def open_session(
     bundle_dir: Path, graph: str, manifest: Manifest, tensors: Callable[[Manifest], GraphSpec]
 ) -> ort.InferenceSession:
-    """Open one graph with a single thread; `Lane` says how several threads share it.
+    """Open one graph with a single thread; `Lanes` says how several threads share it.
 
     Args:
         bundle_dir: The bundle.

@@ -14,7 +14,6 @@ from trt_engines.errors import SlotError
 from trt_engines.graph_tensors import vocode_tensors
 from trt_engines.manifest import Manifest
 from trt_engines.onnx_runtime.bound_run import BoundRun, aligned_zeros
-from trt_engines.onnx_runtime.lane import Lane
 from trt_engines.onnx_runtime.session import open_session
 from trt_engines.vocode_items import SEED_MODULUS, check_items, not_finite, vocode_in_pieces
 
@@ -62,10 +61,9 @@ class _Turn:
 class StateVocoder:
     """A `Vocoder`; see there."""
 
-    def __init__(self, bundle_dir: Path, manifest: Manifest, slot_count: int, lane: Lane) -> None:
+    def __init__(self, bundle_dir: Path, manifest: Manifest, slot_count: int) -> None:
         self._manifest = manifest
         self._slot_count = slot_count
-        self._lane = lane
         self._session = open_session(bundle_dir, manifest.vocode.graph, manifest, vocode_tensors)
         self._slots: dict[int, _Slot] = {}
 
@@ -118,7 +116,7 @@ class StateVocoder:
         samples = np.empty((len(turns), frame_count * self.samples_per_frame), np.float32)
         states = np.empty((len(turns), self._manifest.vocode.state_width), np.float32)
         outputs = {"samples": samples, "state_out": states}
-        self._lane.call(BoundRun(self._session, self._inputs(turns, frame_count), outputs))
+        BoundRun(self._session, self._inputs(turns, frame_count), outputs)()
         return {
             turn.item.slot: self._carry_over(turn, *rows) for turn, *rows in zip(turns, samples, states, strict=True)
         }

@@ -1,12 +1,10 @@
 """Runs the step graph on consecutive rows, shared out over lanes; what was bound once is kept."""
 
-from collections.abc import Sequence
-
 import onnxruntime as ort
 
 from trt_engines.onnx_runtime.bound_run import BoundRun
 from trt_engines.onnx_runtime.kv_memory import KvMemory
-from trt_engines.onnx_runtime.lane import Lane, run_side_by_side
+from trt_engines.onnx_runtime.lanes import Lanes
 from trt_engines.onnx_runtime.row_shards import shard_rows
 from trt_engines.onnx_runtime.step_memory import StepMemory
 
@@ -14,7 +12,7 @@ from trt_engines.onnx_runtime.step_memory import StepMemory
 class StepRunner:
     """Binds a session to slices of the talker's memory."""
 
-    def __init__(self, session: ort.InferenceSession, kv: KvMemory, memory: StepMemory, lanes: Sequence[Lane]) -> None:
+    def __init__(self, session: ort.InferenceSession, kv: KvMemory, memory: StepMemory, lanes: Lanes) -> None:
         self._session = session
         self._kv = kv
         self._memory = memory
@@ -27,7 +25,7 @@ class StepRunner:
         if self._generation != self._kv.generation:
             self._runs.clear()
             self._generation = self._kv.generation
-        run_side_by_side(self._lanes, [self._bound(rows) for rows in shard_rows(first, end, len(self._lanes))])
+        self._lanes.run([self._bound(rows) for rows in shard_rows(first, end, self._lanes.count)])
 
     def _bound(self, rows: slice) -> BoundRun:
         key = (rows.start, rows.stop)

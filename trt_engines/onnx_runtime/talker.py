@@ -17,7 +17,7 @@ from trt_engines.errors import EngineError, SlotError
 from trt_engines.graph_tensors import prefill_tensors, step_tensors
 from trt_engines.manifest import Manifest
 from trt_engines.onnx_runtime.kv_memory import KvMemory
-from trt_engines.onnx_runtime.lane import Lane
+from trt_engines.onnx_runtime.lanes import Lanes
 from trt_engines.onnx_runtime.prefill_runner import PrefillRunner, PromptPart
 from trt_engines.onnx_runtime.session import open_session
 from trt_engines.onnx_runtime.step_memory import StepMemory
@@ -38,7 +38,7 @@ class _Slot:
 class OrtTalker:
     """A `Talker`; see there."""
 
-    def __init__(self, bundle_dir: Path, manifest: Manifest, slot_count: int, lanes: Sequence[Lane]) -> None:
+    def __init__(self, bundle_dir: Path, manifest: Manifest, slot_count: int, lanes: Lanes) -> None:
         self._manifest = manifest
         self._slot_count = slot_count
         self._rows = SlotRows()

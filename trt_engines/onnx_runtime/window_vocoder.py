@@ -14,7 +14,6 @@ from trt_engines.errors import SlotError
 from trt_engines.graph_tensors import vocode_tensors
 from trt_engines.manifest import Manifest
 from trt_engines.onnx_runtime.bound_run import BoundRun, aligned_zeros
-from trt_engines.onnx_runtime.lane import Lane
 from trt_engines.onnx_runtime.session import open_session
 from trt_engines.vocode_items import check_items, not_finite, vocode_in_pieces
 
@@ -43,10 +42,9 @@ class _Turn:
 class WindowVocoder:
     """A `Vocoder`; see there."""
 
-    def __init__(self, bundle_dir: Path, manifest: Manifest, slot_count: int, lane: Lane) -> None:
+    def __init__(self, bundle_dir: Path, manifest: Manifest, slot_count: int) -> None:
         self._manifest = manifest
         self._slot_count = slot_count
-        self._lane = lane
         self._session = open_session(bundle_dir, manifest.vocode.graph, manifest, vocode_tensors)
         self._slots: dict[int, _Slot] = {}
         # Without look-ahead a frame does not hear those behind it, so that windows may be filled up at the end.
@@ -111,6 +109,6 @@ class WindowVocoder:
         for row, turn in zip(frames, turns, strict=True):
             row[: len(turn.window)] = turn.window
         samples = np.empty((len(turns), frame_count * block), np.float32)
-        self._lane.call(BoundRun(self._session, {"frames": frames}, {"samples": samples}))
+        BoundRun(self._session, {"frames": frames}, {"samples": samples})()
         made = {turn.slot: row[turn.first * block : turn.end * block] for turn, row in zip(turns, samples, strict=True)}
         return {slot: new if np.isfinite(new).all() else not_finite(slot) for slot, new in made.items()}

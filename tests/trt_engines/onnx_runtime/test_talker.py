@@ -13,7 +13,7 @@ from trt_engines.base import PrefillChunk, StepRequest
 from trt_engines.errors import EngineError
 from trt_engines.manifest_loading import load_manifest
 from trt_engines.onnx_runtime.kv_memory import QUANTUM_POSITIONS
-from trt_engines.onnx_runtime.lane import Lane
+from trt_engines.onnx_runtime.lanes import Lanes
 from trt_engines.onnx_runtime.talker import OrtTalker
 
 SLOT_COUNT = 32
@@ -22,10 +22,9 @@ SLOT_COUNT = 32
 @pytest.fixture
 def talker(small_bundle: Path) -> Iterator[OrtTalker]:
     """A talker with 32 slots on two lanes."""
-    lanes = [Lane("test-0"), Lane("test-1")]
+    lanes = Lanes(2, "test")
     yield OrtTalker(small_bundle, load_manifest(small_bundle), SLOT_COUNT, lanes)
-    for lane in lanes:
-        lane.close()
+    lanes.close()
 
 
 def prompt(seed: int, row_count: int) -> NDArray[np.int32]:

@@ -1,7 +1,6 @@
 """Both kinds of vocoder on ONNX Runtime: samples do not depend on chunks or company."""
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ from tests.trt_engines.vocoder_script import Spoken, random_cuts, vocode_togethe
 from trt_engines.base import VocodeItem, Vocoder
 from trt_engines.errors import EngineError, SlotError
 from trt_engines.manifest_loading import load_manifest
-from trt_engines.onnx_runtime.lane import Lane
 from trt_engines.onnx_runtime.state_vocoder import StateVocoder
 from trt_engines.onnx_runtime.window_vocoder import WindowVocoder
 
@@ -21,14 +19,11 @@ SLOT_COUNT = 32
 
 
 @pytest.fixture(params=["state", "window"])
-def vocoder(request: pytest.FixtureRequest, small_bundle: Path, window_bundle: Path) -> Iterator[Vocoder]:
+def vocoder(request: pytest.FixtureRequest, small_bundle: Path, window_bundle: Path) -> Vocoder:
     """A vocoder with 32 slots."""
-    lane = Lane("test")
     if request.param == "state":
-        yield StateVocoder(small_bundle, load_manifest(small_bundle), SLOT_COUNT, lane)
-    else:
-        yield WindowVocoder(window_bundle, load_manifest(window_bundle), SLOT_COUNT, lane)
-    lane.close()
+        return StateVocoder(small_bundle, load_manifest(small_bundle), SLOT_COUNT)
+    return WindowVocoder(window_bundle, load_manifest(window_bundle), SLOT_COUNT)
 
 
 def frames(seed: int, count: int) -> NDArray[np.int32]:
