@@ -114,6 +114,14 @@ def demo(
     command.run(text, out, bundle)
 
 
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True}, add_help_option=False)
+def build(context: typer.Context) -> None:
+    """Make and prove voice bundles. Needs the extra `build`; `antiphon build --help` lists what can be made."""
+    from antiphon import build as command
+
+    command.run(context.args)
+
+
 @bundle_app.command("inspect")
 def bundle_inspect(directory: Annotated[Path, typer.Argument(help="Directory of the bundle.")]) -> None:
     """Check a bundle, file by file, and say what it holds."""

@@ -20,6 +20,7 @@ from server.listener import Listener
 from server.metrics import Metrics
 from server.service import TextToSpeechService
 from server.synthesizer import Synthesizer
+from server.utterance import UtteranceConfig
 from server.voices import VoiceCatalogue
 from trt_engines.base import Engine
 from trt_engines.engine_options import EngineOptions
@@ -27,6 +28,8 @@ from trt_engines.load import load_engine
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _HEALTH_INTERVAL_S = 1.0
+_WARM_UP_TEXT = "One, two, three."
+_WARM_UP_LEAD_S = 60.0
 
 _log = structlog.get_logger()
 
@@ -90,7 +93,7 @@ class App:
         self._parts.push_async_callback(self._listener.stop)
         self.port = self._listener.port
         self._start_metrics_endpoint(metrics)
-        await self._synthesizer.warm_up()
+        await _warm_up(self._synthesizer)
         await self._listener.open()
 
     async def drain(self) -> None:
@@ -128,6 +131,18 @@ class App:
         self._parts.callback(server.server_close)
         self._parts.callback(server.shutdown)
         self.metrics_port = server.server_port
+
+
+async def _warm_up(synthesizer: Synthesizer) -> None:
+    """Speaks once, so that the first caller does not pay for the first run of every graph."""
+    speech = await synthesizer.open(UtteranceConfig(seed=0, lead_limit_s=_WARM_UP_LEAD_S))
+    try:
+        speech.push_text(_WARM_UP_TEXT)
+        speech.finish()
+        async for _ in speech.events():
+            pass
+    finally:
+        speech.close()
 
 
 async def serve(settings: Settings) -> int:

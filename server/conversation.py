@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterable, Awaitable, Callable
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
 from antiphon.v1 import synthesis_pb2, text_to_speech_service_pb2
@@ -17,6 +17,8 @@ from server.utterance import AudioChunk, Cancelled, Event, Finished, SegmentFini
 
 Request = text_to_speech_service_pb2.SynthesizeRequest
 Response = text_to_speech_service_pb2.SynthesizeResponse
+
+_TEXT_CHARACTERS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,9 @@ class Conversation:
     async def _read(self, requests: AsyncIterable[Request]) -> None:
         async for request in requests:
             self._watch.received()
-            self._take(request)
+            for part in _parts(request):
+                self._take(part)
+                await asyncio.sleep(0)
         if self._config is None:
             raise OutOfOrderError("The stream was closed without any message; the first must be a config.", "config")
         self._finish_filling(synthesis_pb2.UTTERANCE_FINISH_REASON_HALF_CLOSED)
@@ -207,3 +211,13 @@ class Conversation:
 
     def _is_busy(self) -> bool:
         return self._writing.locked() or any(utterance.is_waiting for utterance in self._live)
+
+
+def _parts(request: Request) -> Iterator[Request]:
+    """A long text in pieces, between which the other streams have their turn: cutting it into segments takes time."""
+    text = request.text
+    if len(text) <= _TEXT_CHARACTERS:
+        yield request
+        return
+    for start in range(0, len(text), _TEXT_CHARACTERS):
+        yield Request(text=text[start : start + _TEXT_CHARACTERS])
