@@ -36,7 +36,7 @@ class BuiltInVoice:
     """A voice that comes with the bundle.
 
     Attributes:
-        description: what `voices/<name>.json` says, besides name and references.
+        description: what `voices/<name>.json` says, besides the name.
         references: transcript and codes int32 [frames, codebooks] of each recording that shows the voice.
     """
 
@@ -159,12 +159,12 @@ class FishBundle:
 
 
 def _write_voice(directory: Path, name: str, voice: BuiltInVoice) -> None:
-    """Write voices/<name>.json, and the codes of its references beside it."""
-    texts = [text for text, _ in voice.references]
-    _write_json(directory / f"{name}.json", {"name": name, **voice.description, "references": texts})
-    if texts:
+    """Write voices/<name>.json, and beside it the codes of its references with their transcripts."""
+    _write_json(directory / f"{name}.json", {"name": name, **voice.description})
+    if voice.references:
         codes = {f"codes.{index}": codes for index, (_, codes) in enumerate(voice.references)}
-        save_file(codes, directory / f"{name}.safetensors")
+        texts = {f"text.{index}": text for index, (text, _) in enumerate(voice.references)}
+        save_file(codes, directory / f"{name}.safetensors", texts)
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:

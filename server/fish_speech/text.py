@@ -10,7 +10,7 @@ import string
 from collections.abc import Iterable
 
 _APOSTROPHES = str.maketrans({"\u2018": "'", "\u2019": "'"})
-_EMOJI = re.compile("[\U0001f600-\U0001f64f\U0001f300-\U0001f5ff\U0001f680-\U0001f6ff\U0001f1e0-\U0001f1ff]+")
+EMOJI = re.compile("[\U0001f600-\U0001f64f\U0001f300-\U0001f5ff\U0001f680-\U0001f6ff\U0001f1e0-\U0001f1ff]+")
 _COMMAS = re.compile(",{2,}")
 _DECIMAL = re.compile(r"(\d+)\.(\d+)")
 _GUARDED = re.compile(r"<(\d+)_f_(\d+)>")
@@ -21,7 +21,7 @@ _SPACES = frozenset(" ")
 
 def clean_text(text: str) -> str:
     """Trim `text`, straighten apostrophes, drop the emoji that the model never saw and collapse runs of commas."""
-    return _COMMAS.sub(",", _EMOJI.sub("", text.strip().translate(_APOSTROPHES)))
+    return _COMMAS.sub(",", EMOJI.sub("", text.strip().translate(_APOSTROPHES)))
 
 
 def split_text(text: str, limit_bytes: int) -> list[str]:

@@ -102,7 +102,7 @@ class Tokenizer:
         return ids
 
 
-def load_tokenizer(path: Path) -> Tokenizer:
+def load_tokenizer(path: Path, semantic_count: int = SEMANTIC_COUNT) -> Tokenizer:
     """Read the rank file `path`: on each line a base64 byte string, a space and its rank.
 
     Raises:
@@ -121,7 +121,7 @@ def load_tokenizer(path: Path) -> Tokenizer:
                 "Copy tokenizer.tiktoken from the checkpoint again."
             ) from error
     _check_ranks(ranks, path.name)
-    return Tokenizer(ranks)
+    return Tokenizer(ranks, semantic_count)
 
 
 def _check_ranks(ranks: dict[bytes, int], name: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from safetensors.numpy import load_file as load_numpy
+from safetensors import safe_open
 from safetensors.torch import load_file
 
 from build_engines.fish_speech import bundle as bundle_module
@@ -90,12 +90,14 @@ def test_reference_graph_gives_the_originals_codes(vectors: Any, checkpoint: Fis
 
 
 def test_built_in_voices_keep_their_references(checkpoint: FishCheckpoint, tmp_path: Path) -> None:
-    """Transcripts stand in the voice's JSON, codes in a file beside it; both are hashed."""
+    """Codes and transcripts lie in a file beside the voice's JSON; both are hashed."""
     codes = np.arange(24, dtype=np.int32).reshape(3, 8)
     voice = BuiltInVoice({"gender": "female"}, [("Hello.", codes)])
     manifest = FishBundle("fish-test", checkpoint, {"anna": voice}).write(tmp_path)
-    assert json.loads((tmp_path / "voices/anna.json").read_text())["references"] == ["Hello."]
-    np.testing.assert_array_equal(load_numpy(tmp_path / "voices/anna.safetensors")["codes.0"], codes)
+    assert json.loads((tmp_path / "voices/anna.json").read_text()) == {"name": "anna", "gender": "female"}
+    with safe_open(tmp_path / "voices/anna.safetensors", "numpy") as stored:
+        assert stored.metadata() == {"text.0": "Hello."}
+        np.testing.assert_array_equal(stored.get_tensor("codes.0"), codes)
     assert {"voices/anna.json", "voices/anna.safetensors"} < set(manifest.hashes)
 
 

@@ -1,0 +1,127 @@
+"""The front end of the `fish_speech` family: a piece of text and a voice become the rows of a prompt.
+
+There are no phonemes and no spelling out: the model reads the text itself. The voice comes first in the prompt, the
+same rows for every segment it speaks.
+"""
+
+import functools
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from server.errors import TextTooLongError
+from server.fish_speech.prompt import PromptBuilder, Reference, Rows
+from server.fish_speech.text import EMOJI, byte_count, clean_text, is_speakable
+from server.fish_speech.tokenizer import SEMANTIC_COUNT, load_tokenizer
+from server.fish_speech.voice_prompt import read_references
+from server.prepared_segment import PreparedSegment
+from server.voice import Voice
+from trt_engines.errors import ManifestError
+from trt_engines.manifest import Manifest
+from trt_engines.manifest_reading import dataclass_from_json
+
+_WHITE_SPACE = re.compile(r"\s+")
+_FRAMES_PER_BYTE = 6
+_SPARE_FRAMES = 64
+_CACHED_VOICES = 256
+
+
+@dataclass(frozen=True)
+class _PromptFile:
+    """What `frontend/fish_speech.json` says."""
+
+    codebook_count: int
+    semantic_count: int
+    upstream_compat: bool
+
+
+@dataclass(frozen=True)
+class PromptLimits:
+    """How long a segment can be.
+
+    Attributes:
+        max_positions: rows of prompt and speech together.
+        max_frames: frames of speech.
+    """
+
+    max_positions: int
+    max_frames: int
+
+
+class FishFrontend:
+    """Prepares text. Safe to use from several threads.
+
+    Args:
+        builder: Makes prompts.
+        references: Returns the references of a voice by its name.
+        limits: Of the talker.
+    """
+
+    def __init__(
+        self, builder: PromptBuilder, references: Callable[[str], tuple[Reference, ...]], limits: PromptLimits
+    ) -> None:
+        self._builder = builder
+        self._limits = limits
+        # Bounded: a voice of a minute takes 47 kB.
+        self._voice_rows = functools.lru_cache(_CACHED_VOICES)(lambda name: builder.voice(references(name)))
+
+    def prepare(self, text: str, voice: Voice) -> tuple[PreparedSegment, ...]:
+        """Return the rows that speak `text` with a voice, always as one segment.
+
+        Raises:
+            TextTooLongError: Voice and text leave no room to speak in.
+            ManifestError: The references of the voice cannot be read.
+        """
+        # Runs of blanks make the model hum; the original passes them on.
+        cleaned = clean_text(text if self._builder.upstream_compat else _WHITE_SPACE.sub(" ", text))
+        unspoken = tuple(EMOJI.findall(text))
+        if not is_speakable(cleaned):
+            nothing: Rows = np.zeros((0, 1 + self._builder.codebook_count), np.int32)
+            return (PreparedSegment(text, nothing, (), unspoken, 0),)
+        rows = np.concatenate([self._voice_rows(voice.name), self._builder.turn(cleaned)])
+        return (PreparedSegment(text, rows, (), unspoken, self._frame_limit(len(rows), cleaned)),)
+
+    def forget(self) -> None:
+        """Read every voice anew from now on: one was made or deleted."""
+        self._voice_rows.cache_clear()
+
+    def _frame_limit(self, row_count: int, cleaned: str) -> int:
+        """Return the most frames the text could need: 0.28 s for each of its bytes, if the context has room."""
+        room = self._limits.max_positions - row_count
+        if room < 1:
+            raise TextTooLongError(
+                f"Voice and text take {row_count} rows, but the model has {self._limits.max_positions} for them and "
+                "the speech; shorten the text, or use a voice with a shorter reference.",
+                "text",
+            )
+        return min(self._limits.max_frames, _SPARE_FRAMES + _FRAMES_PER_BYTE * byte_count(cleaned), room)
+
+
+def load_fish_frontend(bundle_dir: Path, manifest: Manifest) -> FishFrontend:
+    """Load the front end of a bundle.
+
+    Raises:
+        ManifestError: A file of it cannot be used; names it.
+    """
+    folder = bundle_dir / "frontend"
+    settings_file = folder / "fish_speech.json"
+    try:
+        settings = dataclass_from_json(_PromptFile, json.loads(settings_file.read_text("utf-8")), settings_file)
+        tokenizer = load_tokenizer(folder / "tokenizer.tiktoken", settings.semantic_count)
+    except (OSError, ValueError) as error:
+        raise ManifestError(f"{folder}: {error} Restore the file, or rebuild the bundle.") from error
+    if settings.codebook_count != manifest.frame.width or not 0 < settings.semantic_count <= SEMANTIC_COUNT:
+        raise ManifestError(
+            f"{settings_file}: {settings.codebook_count} codebooks of {settings.semantic_count} codes do not fit "
+            f"frames of {manifest.frame.width} codes. Rebuild the bundle with `python -m build_engines fish-speech`."
+        )
+    builder = PromptBuilder(tokenizer, settings.codebook_count, settings.upstream_compat)
+    limits = PromptLimits(manifest.max_positions, manifest.step.max_frames)
+    voices = bundle_dir / "voices"
+    return FishFrontend(
+        builder, lambda name: read_references(voices / f"{name}.safetensors", settings.codebook_count), limits
+    )
