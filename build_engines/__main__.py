@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from build_engines.graph.storage import Storage
+from build_engines.recipes import PointerRecipe
 from build_engines.tiny import make_tiny_bundle
 from trt_engines.manifest import Manifest
 from trt_engines.manifest_writing import write_manifest
@@ -13,7 +14,7 @@ from trt_engines.manifest_writing import write_manifest
 _EXAMPLES = """examples:
   python -m build_engines tiny build/tiny
   python -m build_engines pointer build/voice --codec codec.pt --talker talker.pt --id my-voice
-  python -m build_engines fish-speech build/fish --checkpoint fish-speech-1.5
+  python -m build_engines fish-speech-1.5 --checkpoint fish-speech-1.5 --out build/fish
   python -m build_engines verify voices/default --codec codec.pt --talker talker.pt
 """
 
@@ -26,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     commands = parser.add_subparsers(required=True, metavar="command")
     _add_tiny(commands.add_parser("tiny", help="write the seeded, untrained bundle that tests run on"))
     _add_pointer(commands.add_parser("pointer", help="build and prove a bundle from a codec and a talker checkpoint"))
-    _add_fish_speech(commands.add_parser("fish-speech", help="build and prove a bundle from Fish Speech 1.5's files"))
+    _add_fish_speech(commands.add_parser("fish-speech-1.5", help="build and prove a bundle from the released files"))
     _add_verify(commands.add_parser("verify", help="prove a bundle again and write the results into its manifest"))
     chosen = parser.parse_args(arguments)
     chosen.command(chosen)
@@ -47,8 +48,8 @@ def _add_pointer(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_fish_speech(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("bundle", type=Path, help="directory of the bundle")
     parser.add_argument("--checkpoint", type=Path, required=True, help="directory of the released files")
+    parser.add_argument("--out", type=Path, required=True, help="directory of the bundle")
     parser.add_argument("--id", default="fish-speech-1.5", help="id of the bundle (default fish-speech-1.5)")
     parser.add_argument(
         "--upstream-compat", action="store_true", help="repeat the original's known mistakes, to be compared with it"
@@ -106,7 +107,7 @@ def _build_fish_speech(chosen: argparse.Namespace) -> None:
         chosen.checkpoint, chosen.id, chosen.storage, chosen.codec_storage, upstream_compat=chosen.upstream_compat
     )
     try:
-        _report(build.write(chosen.bundle), chosen.bundle)
+        _report(build.write(chosen.out), chosen.out)
     except (CheckpointError, ParityError, FileExistsError) as error:
         raise SystemExit(str(error)) from error
 
@@ -115,7 +116,7 @@ def _verify(chosen: argparse.Namespace) -> None:
     from build_engines.pointer.build import PointerNetworks  # torch is slow to load and tiny needs none
 
     networks = PointerNetworks.load(chosen.codec, chosen.talker)
-    verifier = networks.verifier(chosen.bundle, chosen.talker_storage, chosen.vocoder_storage)
+    verifier = networks.verifier(chosen.bundle, PointerRecipe(), chosen.talker_storage, chosen.vocoder_storage)
     proven = dataclasses.replace(verifier.manifest, verification=verifier.verify())
     _report(write_manifest(chosen.bundle, proven), chosen.bundle)
 

@@ -1,8 +1,4 @@
-"""The ConvNeXt block of the codec: causal, centered, or centered with a carried delay when streamed.
-
-Convolutions are written as shifted multiply-adds and matrix products, so that the samples of a stream do not depend
-on how its frames were cut into calls (no kernel chooses its algorithm by length).
-"""
+"""The ConvNeXt block of the codec, causal or centered; `build_engines.vocoder.convnext` streams it."""
 
 import torch
 import torch.nn.functional as F
@@ -14,7 +10,7 @@ class ConvNextBlock(nn.Module):
 
     Attributes:
         lookahead: frames to the right that one output frame sees (0 when causal).
-        history: frames that a stream must carry from one call to the next.
+        history: frames to either side of one output frame that it sees.
     """
 
     def __init__(self, width: int, kernel: int, expansion: int, *, is_causal: bool) -> None:
@@ -33,19 +29,6 @@ class ConvNextBlock(nn.Module):
         padded = F.pad(frames, (0, 0, self.history - self.lookahead, self.lookahead))
         mixed = self.dw(padded.transpose(1, 2)).transpose(1, 2)
         return frames + self._pointwise(mixed)
-
-    def stream(self, frames: Tensor, carried: Tensor) -> tuple[Tensor, Tensor]:
-        """Map new frames [batch, time, width] given `carried` [batch, history, width], the frames before them.
-
-        Output frame t belongs to input frame t - lookahead. Returns the output and the next `carried`.
-        """
-        time = frames.shape[1]
-        joined = torch.cat([carried, frames], 1)
-        mixed = self.dw.bias + sum(
-            joined[:, tap : tap + time] * self.dw.weight[:, 0, tap] for tap in range(self.kernel)
-        )
-        center = self.history - self.lookahead
-        return joined[:, center : center + time] + self._pointwise(mixed), joined[:, time:]
 
     def _pointwise(self, mixed: Tensor) -> Tensor:
         hidden: Tensor = self.gamma * self.pw2(F.gelu(self.pw1(self.norm(mixed))))

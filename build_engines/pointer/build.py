@@ -51,12 +51,13 @@ class PointerNetworks:
         talker.load_state_dict(torch.load(talker_checkpoint, map_location="cpu", weights_only=True)["talker"])
         return cls(codec.eval(), talker.eval())
 
-    def verifier(self, bundle_dir: Path, talker_storage: Storage, vocoder_storage: Storage) -> PointerVerifier:
+    def verifier(
+        self, bundle_dir: Path, recipe: PointerRecipe, talker_storage: Storage, vocoder_storage: Storage
+    ) -> PointerVerifier:
         """Return what compares a bundle with these networks."""
         tolerances = TOLERANCES[talker_storage], TOLERANCES[vocoder_storage]
         vocoder = OfflineVocoder(self.codec)
-        manifest = load_manifest(bundle_dir)
-        return PointerVerifier(bundle_dir, manifest, self.talker, vocoder, PointerRecipe(), *tolerances)
+        return PointerVerifier(bundle_dir, load_manifest(bundle_dir), self.talker, vocoder, recipe, *tolerances)
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ class PointerBuild:
         talker_storage, vocoder_storage: how the weights are kept.
         documents: further files for the top of the bundle, by name (`MODEL_CARD.md`, `NOTICE`).
         options: further fields of `PointerBundle`, as `max_frames`.
+        recipe: how it is proven.
     """
 
     networks: PointerNetworks
@@ -79,6 +81,7 @@ class PointerBuild:
     vocoder_storage: Storage = Storage.PACKED
     documents: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
+    recipe: PointerRecipe = field(default_factory=PointerRecipe)
 
     def write(self, bundle_dir: Path) -> Manifest:
         """Build, prove and write a bundle; `bundle_dir` is replaced only by a bundle that has passed.
@@ -113,7 +116,7 @@ class PointerBuild:
             **self.options,
         )
         bundle.write(bundle_dir)
-        verifier = self.networks.verifier(bundle_dir, talker_storage, vocoder_storage)
+        verifier = self.networks.verifier(bundle_dir, self.recipe, talker_storage, vocoder_storage)
         results = verifier.verify()
         write_golden(verifier)
         return write_manifest(bundle_dir, dataclasses.replace(verifier.manifest, verification=results))

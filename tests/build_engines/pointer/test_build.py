@@ -8,17 +8,19 @@ import torch
 
 from build_engines.graph.storage import Storage
 from build_engines.pointer.build import PointerBuild, PointerNetworks
-from build_engines.recipes import TOLERANCES, Tolerance
+from build_engines.recipes import TOLERANCES, PointerRecipe, TalkerCorner, Tolerance, VocoderCorner
 from build_engines.tiny import TINY_CODEC, TINY_TALKER
 from build_engines.verification.errors import ParityError
 from trt_engines.manifest_loading import load_manifest
 
+QUICK = PointerRecipe((TalkerCorner(2, 64, 64),), (VocoderCorner(2, 2),), steps=6)
 VOICE = {"language_codes": ["en-US"], "gender": "female", "description": "A test."}
 
 
 def build_of(networks: PointerNetworks, storage: Storage) -> PointerBuild:
     """A build with one voice and a model card."""
-    return PointerBuild(networks, "test", {"anna": VOICE}, storage, storage, {"MODEL_CARD.md": "# Test\n"})
+    documents = {"MODEL_CARD.md": "# Test\n"}
+    return PointerBuild(networks, "test", {"anna": VOICE}, storage, storage, documents, recipe=QUICK)
 
 
 @pytest.mark.parametrize("storage", [Storage.FLOAT16, Storage.PACKED])

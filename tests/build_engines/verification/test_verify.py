@@ -1,6 +1,5 @@
 """A bundle is proven, or refused."""
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +21,7 @@ QUICK = PointerRecipe((TalkerCorner(1, 64, 64), TalkerCorner(4, 96, 5)), (Vocode
 
 def verifier_of(bundle_dir: Path, networks: PointerNetworks) -> PointerVerifier:
     """A verifier with a short recipe and the strictest tolerance."""
-    return dataclasses.replace(networks.verifier(bundle_dir, Storage.FLOAT32, Storage.FLOAT32), recipe=QUICK)
+    return networks.verifier(bundle_dir, QUICK, Storage.FLOAT32, Storage.FLOAT32)
 
 
 def damage(graph: Path, initializer: str, factor: float) -> None:
