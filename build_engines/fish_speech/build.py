@@ -18,7 +18,7 @@ from trt_engines.manifest_writing import write_manifest
 _CARD = """# {bundle_id}
 
 Fish Speech 1.5 as an Antiphon voice bundle, made from the released checkpoint with `python -m build_engines
-fish-speech`. The weights are Fish Audio's, under {licence}: not for commercial use, changes under the same terms.
+fish-speech-1.5`. The weights are Fish Audio's, under {licence}: not for commercial use, changes under the same terms.
 
 Talker weights are stored as {storage}, codec weights as {codec_storage}. {behavior}
 

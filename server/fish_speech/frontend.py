@@ -117,7 +117,7 @@ def load_fish_frontend(bundle_dir: Path, manifest: Manifest) -> FishFrontend:
     if settings.codebook_count != manifest.frame.width or not 0 < settings.semantic_count <= SEMANTIC_COUNT:
         raise ManifestError(
             f"{settings_file}: {settings.codebook_count} codebooks of {settings.semantic_count} codes do not fit "
-            f"frames of {manifest.frame.width} codes. Rebuild the bundle with `python -m build_engines fish-speech`."
+            f"frames of {manifest.frame.width} codes. Rebuild the bundle with `python -m build_engines fish-speech-1.5`."
         )
     builder = PromptBuilder(tokenizer, settings.codebook_count, settings.upstream_compat)
     limits = PromptLimits(manifest.max_positions, manifest.step.max_frames)

@@ -96,8 +96,8 @@ def test_a_directory_of_other_files_is_not_overwritten(checkpoint_dir: Path, tmp
 def test_the_command_builds_or_says_why_not(
     checkpoint_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`fish-speech` reports the proof, and a checkpoint that cannot be used ends it with one sentence."""
-    arguments = ["fish-speech", str(tmp_path / "bundle"), "--checkpoint", str(checkpoint_dir)]
+    """`fish-speech-1.5` reports the proof, and a checkpoint that cannot be used ends it with one sentence."""
+    arguments = ["fish-speech-1.5", "--checkpoint", str(checkpoint_dir), "--out", str(tmp_path / "bundle")]
     main([*arguments, "--codec-storage", "float16"])
     assert "graphs/encode.onnx, noise: share of other codes: 0" in capsys.readouterr().out
     (checkpoint_dir / "model.pth").write_bytes(b"PK")
