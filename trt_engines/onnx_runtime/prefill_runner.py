@@ -1,6 +1,6 @@
 """Runs the prefill graph: prompt parts of neighboring rows in one run, the runs shared out over lanes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,20 +43,24 @@ class PrefillRunner:
         """Return the position behind everything that a run of this part writes, padding included."""
         return part.start + self._padded_count(part)
 
-    def run(self, parts: Iterable[PromptPart]) -> None:
+    def run(self, parts: Sequence[PromptPart]) -> None:
         """Write all parts; the cache must have room up to their `end`."""
         self._lanes.run([self._bound(batch) for batch in self._batches(parts)])
 
-    def _batches(self, parts: Iterable[PromptPart]) -> list[list[PromptPart]]:
+    def _batches(self, parts: Sequence[PromptPart]) -> list[list[PromptPart]]:
+        """Group neighbors of the same padded length, in so many batches that every lane gets its share."""
+        largest = -(-len(parts) // self._lanes.count)
         batches: list[list[PromptPart]] = []
         for part in sorted(parts, key=lambda part: part.row):
-            last = batches[-1][-1] if batches else None
-            is_neighbor = last is not None and part.row == last.row + 1
-            if last is not None and is_neighbor and self._padded_count(part) == self._padded_count(last):
+            if batches and len(batches[-1]) < largest and self._go_together(batches[-1][-1], part):
                 batches[-1].append(part)
             else:
                 batches.append([part])
         return batches
+
+    def _go_together(self, part: PromptPart, following: PromptPart) -> bool:
+        is_neighbor = following.row == part.row + 1
+        return is_neighbor and self._padded_count(part) == self._padded_count(following)
 
     def _padded_count(self, part: PromptPart) -> int:
         """Round up, so that few shapes occur, but not beyond the positions that the graph knows."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trt_engines.base import PrefillChunk, StepFrame, StepRequest
-from trt_engines.errors import EngineError, SlotError
+from trt_engines.errors import SlotError
 from trt_engines.graph_tensors import prefill_tensors, step_tensors
 from trt_engines.manifest import Manifest
 from trt_engines.onnx_runtime.kv_memory import KvMemory
@@ -24,6 +24,7 @@ from trt_engines.onnx_runtime.step_memory import StepMemory
 from trt_engines.onnx_runtime.step_runner import StepRunner
 from trt_engines.randomness import uniform
 from trt_engines.slot_rows import SlotRows
+from trt_engines.talker_requests import check_chunk, check_distinct, check_request, not_finite, out_of_positions
 
 
 @dataclass
@@ -66,9 +67,12 @@ class OrtTalker:
         Raises:
             EngineError: A chunk does not fit its slot or the manifest; nothing was written.
         """
-        _check_distinct([chunk.slot for chunk in chunks])
+        check_distinct([chunk.slot for chunk in chunks])
         for chunk in chunks:
-            self._check_chunk(chunk)
+            held = self._slots.get(chunk.slot, _Slot())
+            check_chunk(chunk, self._manifest, self._slot_count, held.length)
+        if not chunks:
+            return
         for chunk in chunks:
             if chunk.start == 0:
                 self._enter(chunk.slot)
@@ -84,11 +88,12 @@ class OrtTalker:
         Raises:
             EngineError: A slot has no complete prompt or the parameters are of the wrong number; nothing was run.
         """
-        _check_distinct([request.slot for request in requests])
+        check_distinct([request.slot for request in requests])
         results: dict[int, StepFrame | SlotError] = {}
         running = []
         for request in requests:
-            self._check_request(request)
+            slot = self._slots.get(request.slot, _Slot())
+            check_request(request, self._manifest, is_ready=slot.is_ready)
             if (error := self._obstacle(request.slot)) is None:
                 running.append(request)
             else:
@@ -108,25 +113,6 @@ class OrtTalker:
             self._kv.move_row(move.source, move.target)
             self._memory.move_row(move.source, move.target)
 
-    def _check_chunk(self, chunk: PrefillChunk) -> None:
-        rows, columns = chunk.row_ids.shape
-        limits = self._manifest
-        if not 0 <= chunk.slot < self._slot_count:
-            raise EngineError(f"Slot {chunk.slot} does not exist; slots are 0 to {self._slot_count - 1}.")
-        if columns != len(limits.row.columns) or not 1 <= rows <= limits.prefill.chunk_rows:
-            raise EngineError(
-                f"A chunk of {rows} rows by {columns} columns was given to slot {chunk.slot}; give 1 to "
-                f"{limits.prefill.chunk_rows} rows of {len(limits.row.columns)} columns."
-            )
-        if chunk.start + rows > limits.max_positions:
-            raise EngineError(
-                f"A prompt of {chunk.start + rows} rows was given to slot {chunk.slot}, but the voice has "
-                f"{limits.max_positions} positions; give a shorter segment."
-            )
-        held = self._slots[chunk.slot].length if chunk.slot in self._slots else 0
-        if chunk.start not in (0, held):
-            raise EngineError(f"A chunk at {chunk.start} was given to slot {chunk.slot}; continue at {held}.")
-
     def _enter(self, slot: int) -> None:
         """Give a slot a clean row."""
         self.release(slot)
@@ -143,28 +129,12 @@ class OrtTalker:
         written = np.arange(part.start, end, dtype=np.int32)
         slot.has_failed |= not self._kv.are_finite(np.full_like(written, part.row), written).all()
 
-    def _check_request(self, request: StepRequest) -> None:
-        slot = self._slots.get(request.slot)
-        if slot is None or not slot.is_ready:
-            raise EngineError(f"Slot {request.slot} was stepped before its prompt was complete; prefill it first.")
-        params = self._manifest.step.params
-        if len(request.params) != len(params):
-            names = ", ".join(param.name for param in params)
-            raise EngineError(
-                f"{len(request.params)} parameters were given to slot {request.slot}; give {len(params)}: {names}."
-            )
-
     def _obstacle(self, slot: int) -> SlotError | None:
         """Say why a slot cannot go on, if so."""
         if self._slots[slot].has_failed:
-            return _not_finite(slot)
-        if self._slots[slot].length < self._manifest.max_positions:
-            return None
-        return SlotError(
-            slot,
-            f"Slot {slot} has filled all {self._manifest.max_positions} positions of the voice before its segment "
-            "ended; release it and give a shorter segment.",
-        )
+            return not_finite(slot)
+        is_full = self._slots[slot].length >= self._manifest.max_positions
+        return out_of_positions(slot, self._manifest) if is_full else None
 
     def _longest(self) -> int:
         """Positions that the longest row needs for its next step."""
@@ -203,23 +173,10 @@ class OrtTalker:
                 results[request.slot] = StepFrame(request.slot, frames[i], emits[i], dones[i], int(pointers[i]))
             else:
                 self._slots[request.slot].has_failed = True
-                results[request.slot] = _not_finite(request.slot)
+                results[request.slot] = not_finite(request.slot)
         return results
 
 
 def _rows_to_write(chunk: PrefillChunk) -> NDArray[np.int32]:
     """All rows of a chunk but the one that is the first step's input."""
     return chunk.row_ids[:-1] if chunk.is_last else chunk.row_ids
-
-
-def _check_distinct(slots: Sequence[int]) -> None:
-    if len(set(slots)) < len(slots):
-        raise EngineError(f"Slots {sorted(slots)} were given in one call; give each slot once.")
-
-
-def _not_finite(slot: int) -> SlotError:
-    return SlotError(
-        slot,
-        f"The talker computed a number that is not finite for slot {slot}; release it. If it happens again with the "
-        "same text, the bundle's weights or precision are at fault: verify it with `python -m build_engines`.",
-    )
