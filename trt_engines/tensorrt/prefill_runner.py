@@ -24,12 +24,14 @@ class PromptPart:
         row: row of the batch.
         row_ids: int32 [rows, columns] to write; may be empty.
         start: position of the first of them.
+        before: int32 [start, columns], the prompt so far.
         first_input: int32 [columns], the first step's input, if the prompt ends here.
     """
 
     row: int
     row_ids: NDArray[np.int32]
     start: int
+    before: NDArray[np.int32]
     first_input: NDArray[np.int32] | None
 
     @property
@@ -58,7 +60,8 @@ class PrefillRunner:
         self._stream = stream
         self._tensors = tensors
         (self._columns,) = tensors.tensors["row_ids"].shape
-        longest, self._longest = profiles[-1].steps, profiles[-1].steps
+        self._position_count = tensors.tensors[tensors.cache_names[0]].shape[1]
+        longest = profiles[-1].steps
         integer = np.int32
         self._inputs = BlockLayout({
             "row_ids": BlockField(integer, (longest, self._columns)),
@@ -108,11 +111,16 @@ class PrefillRunner:
             host["prompt"][:count] = part.row_ids[:, 0]
             address = self._tensors.row_address("prompt", part.row) + part.start * host["prompt"].itemsize
             self._driver.upload(address, host["prompt"][:count], self._stream)
+        bucket = covering(tuple(self._contexts), count)
+        # A run writes as many positions as its bucket has. At the end of the cache it starts earlier, with rows again
+        # that are there already.
+        again = max(0, part.start + bucket - self._position_count)
+        rows = np.concatenate([part.before[len(part.before) - again :], part.row_ids])
         host["row_ids"][:] = 0
-        host["row_ids"][:count] = part.row_ids
-        host["row_count"][0], host["position"][0] = count, part.start
+        host["row_ids"][: len(rows)] = rows
+        host["row_count"][0], host["position"][0] = len(rows), part.start - again
         self._driver.upload(self._inputs_address, block[: self._inputs.byte_count], self._stream)
-        context = self._contexts[covering(tuple(self._contexts), count)]
+        context = self._contexts[bucket]
         for name in self._tensors.cache_names:
             address = self._tensors.row_address(name, part.row)
             context.bind(name, address)

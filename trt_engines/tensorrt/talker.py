@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from trt_engines.base import PrefillChunk, StepFrame, StepRequest
 from trt_engines.cuda.driver import CudaDriver
 from trt_engines.errors import EngineError, SlotError
@@ -19,6 +22,7 @@ class _Slot:
 
     Attributes:
         row: its row of the batch.
+        prompt: int32 [rows, columns], what has been prefilled.
         length: positions that its prompt and the frames handed out have filled.
         is_ready: whether its prompt is complete.
         voice: seed and parameters, once it has been stepped.
@@ -27,6 +31,7 @@ class _Slot:
     """
 
     row: int
+    prompt: NDArray[np.int32]
     length: int = 0
     is_ready: bool = False
     voice: tuple[int, tuple[float, ...]] | None = None
@@ -78,8 +83,10 @@ class TensorrtTalker:
                 self._enter(chunk.slot)
             slot = self._slots[chunk.slot]
             rows = chunk.row_ids[:-1] if chunk.is_last else chunk.row_ids
-            part = PromptPart(slot.row, rows, chunk.start, chunk.row_ids[-1] if chunk.is_last else None)
+            first_input = chunk.row_ids[-1] if chunk.is_last else None
+            part = PromptPart(slot.row, rows, chunk.start, slot.prompt, first_input)
             self._prefill.run(part)
+            slot.prompt = np.concatenate([slot.prompt, rows])
             slot.length, slot.is_ready = part.end, chunk.is_last
 
     def step(self, requests: Sequence[StepRequest]) -> list[StepFrame | SlotError]:
@@ -119,7 +126,7 @@ class TensorrtTalker:
         for state in self._manifest.state:
             byte_count = self._tensors.tensors[state.name].row_bytes
             self._driver.clear(self._tensors.row_address(state.name, row), byte_count, self._stream)
-        self._slots[slot] = _Slot(row)
+        self._slots[slot] = _Slot(row, np.zeros((0, len(self._manifest.row.columns)), np.int32))
 
     def _check(self, request: StepRequest) -> None:
         slot = self._slots.get(request.slot)

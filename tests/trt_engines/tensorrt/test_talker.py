@@ -95,17 +95,15 @@ def test_the_batch_is_the_smallest_bucket_that_holds_the_rows(open_bench: Callab
 def test_a_slot_whose_numbers_are_not_finite_fails_alone(open_bench: Callable, reference: Engine) -> None:
     """NaN gives that slot an error, leaves its neighbor, and is gone when the slot is used again."""
     talker = open_bench().engine.talker
-    good, bad = _segment(5, 0), Segment(1, _prompt(6, 10), 1, (1.0,))
+    good, bad = _segment(5, 0), Segment(1, _prompt(6, 40), 1, (1.0,))
     bad.row_ids[-1, 0] = NAN_ID
     prefill(talker, [good, bad], 64)
     frame, error = talker.step([good.request(), bad.request()])
     assert isinstance(error, SlotError)
     assert not isinstance(frame, SlotError)
-    talker.release(0)
     talker.release(1)
-    for slot in (0, 1):  # a prompt that ends before the place where the NaN was
-        alone = speak_alone(reference.talker, Segment(0, _prompt(7, 3), 1, (1.0,)), 3)
-        assert alone == speak_alone(talker, Segment(slot, _prompt(7, 3), 1, (1.0,)), 3)
+    short = Segment(1, _prompt(7, 3), 1, (1.0,))  # ends before the place where the NaN was, and takes the same row
+    assert speak_alone(talker, short, 3) == speak_alone(reference.talker, Segment(0, _prompt(7, 3), 1, (1.0,)), 3)
 
 
 def test_a_full_cache_ends_the_slot_with_a_sentence(open_bench: Callable) -> None:
@@ -119,6 +117,15 @@ def test_a_full_cache_ends_the_slot_with_a_sentence(open_bench: Callable) -> Non
         results += talker.step([StepRequest(0, (1.0,), 1, min(index, 6))])
     assert [False] * 6 + [True] * 2 == [isinstance(result, SlotError) for result in results]
     assert "filled all 400 positions" in str(results[-1])
+    assert speak_alone(talker, _segment(1, 1), 3)  # with the full row idle beside it
+
+
+@pytest.mark.parametrize("chunk_rows", [37, 5, 64])
+def test_the_last_chunk_ends_with_the_cache(chunk_rows: int, open_bench: Callable, reference: Engine) -> None:
+    """A prompt that fills the cache is written in whole buckets that never reach beyond it."""
+    expected = speak_alone(reference.talker, Segment(0, _prompt(3, 399), 1, (1.0,)), 2)
+    segment = Segment(0, _prompt(3, 399), 1, (1.0,))
+    assert expected == speak_alone(open_bench().engine.talker, segment, 2, chunk_rows)
 
 
 def test_changing_the_seed_in_the_middle_is_refused(open_bench: Callable) -> None:

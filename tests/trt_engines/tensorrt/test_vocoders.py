@@ -42,6 +42,15 @@ def test_samples_equal_those_of_onnx_runtime_for_any_cuts(bundle: Path, open_ben
         np.testing.assert_array_equal(whole, segment.samples)
 
 
+def test_a_slot_that_is_used_again_starts_from_silence(tiny_bundle: Path, open_bench: Callable, tmp_path: Path) -> None:
+    """The tiny voice says the same twice in one slot: nothing of the first segment is carried over."""
+    write_double_plans(tiny_bundle, tmp_path)
+    vocoder = open_bench(bundle_dir=tiny_bundle, plans_dir=tmp_path).engine.vocoder
+    frames = np.random.default_rng(1).integers(0, 100, (13, 4)).astype(np.int32)
+    first, second = (vocode_whole(vocoder, frames, 5) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
 def test_a_slot_that_is_not_finite_fails_alone(open_bench: Callable) -> None:
     """NaN in one item is that slot's error; the other item has its samples."""
     vocoder = open_bench().engine.vocoder
