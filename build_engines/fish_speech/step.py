@@ -83,10 +83,13 @@ class FishStep:
         ids = np.arange(self.weights.drawn_codes, dtype=np.int32)
         head = arrays["fast_output.weight"][: len(ids)]
         table = graph.weight("fast_embeddings", arrays["fast_embeddings.weight"])
-        fast.apply(linear(hidden, arrays, "fast_project_in") if "fast_project_in.weight" in arrays else hidden)
+        start = linear(hidden, arrays, "fast_project_in") if "fast_project_in.weight" in arrays else hidden
         codes = [self._first_code(token)]
+        rendered = fast.begin(graph.concat([start, graph.gather(table, codes[0])], 1), 2).slice(1, 1, 2)
         for column in range(2, self.weights.columns):
-            normed = rms_norm(fast.apply(graph.gather(table, codes[-1])), arrays, "fast_norm", config.fast.norm_eps)
+            if column > 2:
+                rendered = fast.apply(graph.gather(table, codes[-1]))
+            normed = rms_norm(rendered, arrays, "fast_norm", config.fast.norm_eps)
             logits = project(normed.squeeze(1), "fast_output", head)
             repeated = draws.repeats.of(column, ids)
             codes.append(draw(logits, repeated, draws.params, draws.uniforms[column - 1], len(ids)))
