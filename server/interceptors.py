@@ -27,7 +27,8 @@ _REQUEST_ID_CHARACTERS = 128
 
 Labels: TypeAlias = tuple[str, str, str]
 Context: TypeAlias = aio.ServicerContext[Any, Any]
-Handler: TypeAlias = grpc.RpcMethodHandler[Any, Any]
+Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
+MaybeHandler: TypeAlias = "grpc.RpcMethodHandler[Any, Any] | None"
 Behavior: TypeAlias = Callable[[Any, Context], Awaitable[Any]]
 
 _log = structlog.get_logger()
@@ -47,9 +48,9 @@ class CallInterceptor(aio.ServerInterceptor):
 
     async def intercept_service(
         self,
-        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Handler | None]],
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[MaybeHandler]],
         handler_call_details: grpc.HandlerCallDetails,
-    ) -> Handler | None:
+    ) -> MaybeHandler:
         """Puts the wrapper between gRPC and the method that was called."""
         handler = await continuation(handler_call_details)
         if handler is None or not handler_call_details.method.startswith(_SERVICES):
