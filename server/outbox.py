@@ -2,8 +2,8 @@
 
 The threads that make audio call `deliver`, which crosses to the event loop once for a whole batch; everything else
 happens on the event loop. What is bounded here is seconds of audio: the reader gets a chunk only when its listener is
-less than the lead limit behind (gRPC would gladly take a minute and more), and `unread_s` tells the scheduler how much
-is left, so that it makes no more for a reader that has stopped.
+less than the lead limit behind (gRPC would gladly take a minute and more), and `taken_s` tells the scheduler how far
+the reader has come, so that it makes no more for one that has stopped.
 """
 
 import asyncio
@@ -22,26 +22,26 @@ class Outbox:
     Args:
         lead_limit_s: Seconds of audio handed out ahead of playback at most; infinity hands out everything at once.
         lead_s: Audio of the utterance before on the same stream that the listener has not yet played.
-        unread_limit_s: When the reader takes so much that less than this is left, `on_room` is called.
         clock: Monotonic seconds.
-        on_room: Called on the event loop; tells the worker that a reader has come back.
+        on_taken: Called after each chunk that the reader has taken; tells the worker to look again.
         on_put: Called with every event that is put in, before it is read.
+
+    Attributes:
+        taken_s: Audio that the reader has taken. May be read on any thread.
     """
 
     def __init__(
         self,
         lead_limit_s: float,
         lead_s: float,
-        unread_limit_s: float,
         clock: Callable[[], float],
-        on_room: Callable[[], None],
+        on_taken: Callable[[], None],
         on_put: Callable[[Event | AntiphonError], None],
     ) -> None:
-        self.unread_s = 0.0
+        self.taken_s = 0.0
         self._lead_limit_s = lead_limit_s
-        self._unread_limit_s = unread_limit_s
         self._clock = clock
-        self._on_room = on_room
+        self._on_taken = on_taken
         self._on_put = on_put
         self._playback = PlaybackClock()
         self._playback.end_s = clock() + lead_s if lead_s else -math.inf
@@ -62,8 +62,6 @@ class Outbox:
             return
         self._events.append(event)
         self._is_sealed = isinstance(event, Finished | Cancelled | AntiphonError)
-        if isinstance(event, AudioChunk):
-            self.unread_s += event.duration_s
         self._changed.set()
         self._on_put(event)
 
@@ -71,7 +69,7 @@ class Outbox:
         """Drop what is not handed out and end with `Cancelled`; nothing if the end is handed out already."""
         if self._is_over:
             return
-        self._empty()
+        self._events.clear()
         self._is_sealed = False
         played_s = max(0.0, self._playback.played_s(self._clock()))
         heard = [word for word in self._words if word.start_s < played_s]
@@ -80,7 +78,7 @@ class Outbox:
 
     def close(self) -> None:
         """Drop everything; a reader that waits is let go."""
-        self._empty()
+        self._events.clear()
         self._is_sealed = self._is_over = True
         self._changed.set()
 
@@ -125,15 +123,9 @@ class Outbox:
         if isinstance(event, AudioChunk):
             self._playback.deliver(self._clock(), event.duration_s)
             self._words.extend(event.words)
-            had_no_room = self.unread_s >= self._unread_limit_s
-            self.unread_s -= event.duration_s
-            if had_no_room and self.unread_s < self._unread_limit_s:
-                self._on_room()
+            self.taken_s += event.duration_s
+            self._on_taken()
         return event
-
-    def _empty(self) -> None:
-        self._events.clear()
-        self.unread_s = 0.0
 
 
 def deliver(loop: asyncio.AbstractEventLoop, deliveries: Iterable[tuple[Outbox, Event | AntiphonError]]) -> None:

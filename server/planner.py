@@ -34,22 +34,26 @@ class Planner:
         """Return when the next audio of an utterance is due."""
         return utterance.due_s(self._settings.ttfa_target_s)
 
-    def runnable(self, utterances: Iterable[UtteranceProgress], now_s: float) -> list[UtteranceProgress]:
-        """Return who may use the talker now, the nearest deadline first."""
+    def willing(self, utterances: Iterable[UtteranceProgress], now_s: float) -> list[UtteranceProgress]:
+        """Return who has work for the talker and is not held, the nearest deadline first."""
         working = [each for each in utterances if each.talking or each.waiting]
         for utterance in working:
             self._hold(utterance, now_s)
         going = [each for each in working if not each.is_held]
-        if not going:
-            return going
-        going += [each for each in working if each.is_held and self._has_room(each, now_s)]
+        if going:
+            going += [each for each in working if each.is_held and self._has_room(each, now_s)]
         for utterance in going:
             utterance.is_held = False
-        ahead_s = [each.ahead_s(now_s) for each in going]
-        comfort_s = self._settings.comfort_lead_s
-        if min(ahead_s) < 0.5 * comfort_s:
-            going = [each for each, lead_s in zip(going, ahead_s, strict=True) if lead_s <= comfort_s]
         return sorted(going, key=self.due_s)
+
+    def pressing(self, willing: Iterable[UtteranceProgress], now_s: float) -> list[UtteranceProgress]:
+        """Return those who have a slot and whose turn it is, in the same order."""
+        runnable = [each for each in willing if each.talking and each.talking.slot is not None]
+        ahead_s = [each.ahead_s(now_s) for each in runnable]
+        comfort_s = self._settings.comfort_lead_s
+        if min(ahead_s, default=comfort_s) >= 0.5 * comfort_s:
+            return runnable
+        return [each for each, lead_s in zip(runnable, ahead_s, strict=True) if lead_s <= comfort_s]
 
     def prefill(self, runnable: Sequence[UtteranceProgress], now_s: float) -> list[tuple[SegmentProgress, int]]:
         """Return whose prompts to prefill, and how many rows of each."""
@@ -61,7 +65,7 @@ class Planner:
         chosen: list[tuple[SegmentProgress, int]] = []
         for utterance in runnable:
             part = utterance.talking
-            if part is None or part.slot is None or part.is_prefilled:
+            if part is None or part.is_prefilled:
                 continue
             rows = min(part.segment.row_count - part.prefilled_rows, limits.prefill_chunk_rows)
             if rows > spare_rows and (chosen or self.due_s(utterance) > running_due_s):
@@ -72,7 +76,7 @@ class Planner:
 
     def decode(self, runnable: Sequence[UtteranceProgress]) -> list[SegmentProgress]:
         """Return the segments to step, after this step's prefill."""
-        ready = [part for each in runnable if (part := each.talking) and part.slot is not None and part.is_prefilled]
+        ready = [part for each in runnable if (part := each.talking) and part.is_prefilled]
         return ready[: self._settings.max_batch_rows or None]
 
     def vocode(self, utterances: Iterable[UtteranceProgress], now_s: float) -> list[UtteranceProgress]:

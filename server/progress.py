@@ -87,8 +87,8 @@ class UtteranceProgress:
     """When text came to this utterance while it had nothing to do."""
     is_held: bool = False
     """Whether it is so far ahead of its listener that it sits out."""
-    unread_s: float = 0.0
-    """Audio that lies in the outbox because the reader has not come for it."""
+    read_s: float = 0.0
+    """Audio that the reader has taken."""
     stalled_since_s: float = math.inf
     chunk_index: int = 0
     """Chunks delivered since the listener last had nothing."""
@@ -121,6 +121,11 @@ class UtteranceProgress:
         if self.talking:
             frames -= self.ramp.lookahead_frames
         return max(0, frames) * self.ramp.frame_s
+
+    @property
+    def unread_s(self) -> float:
+        """Audio that is made, as frames at least, and that the reader has not taken."""
+        return self.clock.delivered_s + self.unheard_s - self.read_s
 
     def due_s(self, ttfa_target_s: float) -> float:
         """Return when the next audio is due: when the listener runs out, or, for new text, when it may be expected."""

@@ -87,13 +87,13 @@ class Scheduler:
         if utterance := self._utterances.pop(utterance_id, None):
             self._give_back(utterance)
 
-    def set_unread(self, utterance_id: UtteranceId, unread_s: float, now_s: float) -> None:
-        """Note how much audio lies in the outbox of an utterance because its reader has not come for it."""
+    def set_read(self, utterance_id: UtteranceId, read_s: float, now_s: float) -> None:
+        """Note how much audio of an utterance its reader has taken."""
         utterance = self._utterances.get(utterance_id)
         if utterance is None:
             return
-        utterance.unread_s = unread_s
-        if unread_s < self._settings.lead_limit_s:
+        utterance.read_s = read_s
+        if utterance.unread_s < self._settings.lead_limit_s:
             utterance.stalled_since_s = math.inf
         elif utterance.stalled_since_s == math.inf:
             utterance.stalled_since_s = now_s
@@ -103,9 +103,10 @@ class Scheduler:
         self._expire(now_s)
         for utterance in list(self._utterances.values()):
             self._advance(utterance)
-        runnable = self.planner.runnable(self._utterances.values(), now_s)
+        willing = self.planner.willing(self._utterances.values(), now_s)
         vocode = self._pick_vocode(now_s)
-        self._lend_slots(runnable)
+        self._lend_slots(willing)
+        runnable = self.planner.pressing(willing, now_s)
         prefill = tuple(self._prefill(part, rows) for part, rows in self.planner.prefill(runnable, now_s))
         decode = tuple(self._decode(part) for part in self.planner.decode(runnable))
         step = Step(tuple(self._outcomes), tuple(self._dropped), self._slots.take_released(), vocode, prefill, decode)
@@ -178,8 +179,8 @@ class Scheduler:
             part.reason = FinishReason.EMPTY
         utterance.active.append(part)
 
-    def _lend_slots(self, runnable: Iterable[UtteranceProgress]) -> None:
-        for utterance in runnable:
+    def _lend_slots(self, willing: Iterable[UtteranceProgress]) -> None:
+        for utterance in willing:
             part = utterance.talking
             if part and part.slot is None:
                 self._slots.lend_talker_slot(part)

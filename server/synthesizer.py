@@ -154,8 +154,7 @@ class Synthesizer:
     def _outbox(
         self, config: UtteranceConfig, plan: SpeechPlan, on_put: Callable[[Event | AntiphonError], None]
     ) -> Outbox:
-        unread_limit_s = self._settings.scheduling.lead_limit_s
-        return Outbox(plan.started.lead_limit_s, config.lead_s, unread_limit_s, self._clock, self._worker.wake, on_put)
+        return Outbox(plan.started.lead_limit_s, config.lead_s, self._clock, self._worker.wake, on_put)
 
     def _progress(self, config: UtteranceConfig, plan: SpeechPlan) -> UtteranceProgress:
         vocode, frame_s = self._manifest.vocode, 1.0 / self._manifest.audio.frame_rate_hz

@@ -127,7 +127,7 @@ class Worker:
         self._inbox.put(partial(self._cancel, utterance_id))
 
     def wake(self) -> None:
-        """Look again: a reader has made room in its outbox."""
+        """Look again: a reader has taken audio."""
         self._inbox.put(_nothing)
 
     def capacity(self, max_load: float) -> int:
@@ -173,7 +173,7 @@ class Worker:
             pass
         now_s = self._clock()
         for utterance_id, channel in self._channels.items():
-            self._scheduler.set_unread(utterance_id, channel.outbox.unread_s, now_s)
+            self._scheduler.set_read(utterance_id, channel.outbox.taken_s, now_s)
 
     def _run(self, step: Step) -> StepResult:
         try:

@@ -1,14 +1,18 @@
-"""Fakes for the edges of the server: a clock that stands still, and an engine whose every frame is known in advance.
+"""Fakes for the edges of the server: a clock that stands still, an engine and a front end known in advance.
 
 The scripted engine is strict: it asserts everything that the protocols of `trt_engines.base` ask of their caller.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from server.errors import VoiceNotFoundError
+from server.prepared_segment import PreparedSegment, WordSpan
+from server.voice import Voice
 from tests.trt_engines.small_bundle import small_manifest
 from trt_engines.base import Engine, PrefillChunk, StepFrame, StepRequest, VocodeItem
 from trt_engines.errors import SlotError
@@ -192,3 +196,32 @@ def _samples(frame: NDArray[np.int32], following: NDArray[np.int32], seed: int) 
     mixed = int(frame[0]) * 131 + int(frame[1]) * 29 + int(following[0]) * 7 + seed
     ramp = (np.arange(SAMPLES_PER_FRAME, dtype=np.int64) * 37 + mixed) % 1999
     return (ramp.astype(np.float32) / np.float32(1000.0) - np.float32(1.0)) * np.float32(0.5)
+
+
+class ScriptedFrontend:
+    """Gives every word one row, so that each lasts two frames; cannot speak digits.
+
+    Attributes:
+        obstacle: Called before each preparation with its text; may wait, or raise.
+    """
+
+    def __init__(self) -> None:
+        self.obstacle: Callable[[str], None] = lambda text: None
+
+    def prepare(self, text: str, voice: Voice) -> tuple[PreparedSegment, ...]:
+        """Turn a text into one segment."""
+        self.obstacle(text)
+        found = list(re.finditer(r"[^\W\d]+", text))
+        spans = tuple(WordSpan(m.group(), i, i + 1, m.start(), m.end()) for i, m in enumerate(found))
+        row_ids = np.array([[1 + sum(m.group().encode()) % 97, -1] for m in found], np.int32).reshape(-1, 2)
+        return (PreparedSegment(text, row_ids, spans, tuple(re.findall(r"\d+", text)), 300 if found else 0),)
+
+
+class ScriptedVoices:
+    """One voice, whatever it is called, unless it is called nobody."""
+
+    def get(self, name: str) -> Voice:
+        """Return the voice."""
+        if name == "nobody":
+            raise VoiceNotFoundError("There is no voice 'nobody'.")
+        return Voice(name or "ida", ("en-US",), "neutral", "A scripted voice.", SAMPLE_RATE_HZ)

@@ -41,6 +41,11 @@ class SchedulerRig:
     spares_s: list[float] = field(default_factory=list)
     vocoding: list[tuple[VocodeWork, ...]] = field(default_factory=list)
     segment_count: int = 0
+    owners: dict[SegmentId, UtteranceId] = field(default_factory=dict)
+    delivered_s: dict[UtteranceId, float] = field(default_factory=dict)
+    read_s: dict[UtteranceId, float] = field(default_factory=dict)
+    stopped: set[UtteranceId] = field(default_factory=set)
+    """Utterances whose readers take nothing; all others take what there is."""
 
     def __post_init__(self) -> None:
         self.talker_slots = SlotPool(self.slot_count)
@@ -57,6 +62,7 @@ class SchedulerRig:
         """Add a segment."""
         segment = Segment(SegmentId(self.segment_count), utterance_id, 0, row_count, max_frames)
         self.segment_count += 1
+        self.owners[segment.id] = utterance_id
         self.scheduler.add_segment(segment, self.clock())
         return segment.id
 
@@ -70,6 +76,9 @@ class SchedulerRig:
 
     def step(self, *, failing: frozenset[SegmentId] = frozenset()) -> Step:
         """Take one step: the talker runs, the vocoder is given its work but does not do it."""
+        self.read_s |= {each: s for each, s in self.delivered_s.items() if each not in self.stopped}
+        for utterance_id in self.delivered_s:
+            self.scheduler.set_read(utterance_id, self.read_s.get(utterance_id, 0.0), self.clock())
         step = self.scheduler.schedule(self.clock())
         self.steps.append(step)
         self.outcomes += step.outcomes
@@ -89,6 +98,8 @@ class SchedulerRig:
             before = self.audio_frames.get(work.segment_id, 0)
             self.audio_frames[work.segment_id] = work.audio_end_frames
             duration_s = (work.audio_end_frames - before) * FRAME_S
+            utterance_id = self.owners[work.segment_id]
+            self.delivered_s[utterance_id] = self.delivered_s.get(utterance_id, 0.0) + duration_s
             results.append(VocodeResult(work.segment_id, duration_s, work.is_last, work.segment_id in failing))
         frames = sum(work.frame_count for work in batch)
         self.spares_s += self.scheduler.vocoded(results, self.clock(), 0.001, frames)

@@ -15,11 +15,11 @@ _LEADS_S = st.sampled_from([0.02, 0.3, 2.0, float("inf")])
 class SchedulerStorm(RuleBasedStateMachine):
     """Talks to one scheduler in every order that the worker could."""
 
-    @initialize(slot_count=st.integers(1, 4), batch_rows=st.sampled_from([0, 1, 2]))
-    def start(self, slot_count: int, batch_rows: int) -> None:
+    @initialize(slot_count=st.integers(1, 4), batch_rows=st.sampled_from([0, 1, 2]), frames=st.sampled_from([0, 7, 60]))
+    def start(self, slot_count: int, batch_rows: int, frames: int) -> None:
         """Make a scheduler; with few slots, and sometimes a smaller batch."""
         policy = SchedulingSettings(max_prefill_rows=96, max_batch_rows=batch_rows)
-        self.rig = SchedulerRig(slot_count=slot_count, settings=policy, frames_per_segment=7)
+        self.rig = SchedulerRig(slot_count=slot_count, settings=policy, frames_per_segment=frames)
         self.open: list[UtteranceId] = []
         self.texted: list[UtteranceId] = []
         self.cancelled: set[UtteranceId] = set()
@@ -62,10 +62,10 @@ class SchedulerStorm(RuleBasedStateMachine):
         self.cancelled.add(utterance)
 
     @precondition(lambda self: self.open)
-    @rule(data=st.data(), unread_s=st.sampled_from([0.0, 1.0, 3.0]))
-    def read(self, data: st.DataObject, unread_s: float) -> None:
+    @rule(data=st.data())
+    def read(self, data: st.DataObject) -> None:
         """A reader stops, or comes back."""
-        self.rig.scheduler.set_unread(data.draw(st.sampled_from(self.open)), unread_s, self.rig.clock())
+        self.rig.stopped ^= {data.draw(st.sampled_from(self.open))}
 
     @rule(turns=st.integers(1, 12), failing=st.sets(st.integers(0, 20).map(SegmentId), max_size=1))
     def turn(self, turns: int, failing: set[SegmentId]) -> None:
@@ -94,8 +94,8 @@ class SchedulerStorm(RuleBasedStateMachine):
         """Once all readers read and all text has ended, everything comes to an end by itself."""
         if not hasattr(self, "rig"):
             return
+        self.rig.stopped.clear()
         for utterance in self.open:
-            self.rig.scheduler.set_unread(utterance, 0.0, self.rig.clock())
             self.rig.scheduler.end_text(utterance)
         self.rig.run(STALL_TIMEOUT_S + len(self.spoken) * 10.0)
         self.rig.scheduler.check_integrity()
