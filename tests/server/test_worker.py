@@ -1,130 +1,28 @@
-"""The model thread: what it speaks is right, who fails fails alone, and nothing waits for a thread that is gone."""
+"""The model thread: what it speaks is right, whoever is beside whom, and it sleeps when there is nothing to say."""
 
 import asyncio
 import threading
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from server.chunker import Chunker
-from server.config import AdmissionSettings, SchedulingSettings, Settings
-from server.errors import (
-    AntiphonError,
-    DeadlineExceededError,
-    EngineFailedError,
-    ReaderStalledError,
-    WorkerStoppedError,
-)
-from server.metrics import Metrics
-from server.model_runner import Script
-from server.outbox import Outbox
-from server.prepared_segment import PreparedSegment, WordSpan
-from server.progress import Ramp, UtteranceProgress
+from server.config import SchedulingSettings
 from server.utterance import (
     AudioChunk,
-    AudioEncoding,
-    AudioFormat,
-    Event,
     Finished,
     FinishReason,
-    Segment,
     SegmentFinished,
-    SegmentId,
     UtteranceId,
 )
-from server.worker import Worker
 from tests.fakes import (
     FRAME_S,
     LOOKAHEAD_FRAMES,
-    SAMPLE_RATE_HZ,
-    SAMPLES_PER_FRAME,
-    ScriptedTalker,
-    ScriptedVocoder,
     expected_samples,
     rows,
-    scripted_engine,
 )
-
-RAMP = Ramp(2, 8, 2.0, FRAME_S, LOOKAHEAD_FRAMES)
-WORDS = (WordSpan("one", 0, 2, 0, 3), WordSpan("two", 2, 4, 4, 7))
-
-
-class WorkerRig:
-    """A worker on a scripted engine of four slots."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.engine = scripted_engine(4)
-        assert isinstance(self.engine.talker, ScriptedTalker)
-        assert isinstance(self.engine.vocoder, ScriptedVocoder)
-        self.talker, self.vocoder = self.engine.talker, self.engine.vocoder
-        self.metrics = Metrics()
-        self.worker = Worker(self.engine, settings, self.metrics, asyncio.get_running_loop())
-        self.segment_count = 0
-
-    def open(self, number: int, lead_limit_s: float = float("inf"), deadline_s: float = float("inf")) -> Outbox:
-        """Open an utterance that is handed out as fast as it is made."""
-        outbox = Outbox(lead_limit_s, 0.0, time.monotonic, self.worker.wake, lambda event: None)
-        chunker = Chunker(AudioFormat(AudioEncoding.PCM_F32LE, SAMPLE_RATE_HZ), SAMPLE_RATE_HZ, SAMPLES_PER_FRAME)
-        self.worker.open(UtteranceProgress(UtteranceId(number), RAMP, lead_limit_s, deadline_s), outbox, chunker)
-        return outbox
-
-    def say(self, number: int, row_count: int = 8, first: int = 1, seed: int = 5, max_frames: int = 300) -> None:
-        """Add a segment to an utterance."""
-        prepared = PreparedSegment("one two", rows(row_count, first), WORDS, ("7",), max_frames)
-        segment = Segment(SegmentId(self.segment_count), UtteranceId(number), 0, row_count, max_frames)
-        self.segment_count += 1
-        self.worker.say(Script(segment, prepared, (1.0,), seed))
-
-    def speak(self, number: int, **prompt: Any) -> Outbox:
-        """Open an utterance of one segment."""
-        outbox = self.open(number)
-        self.say(number, **prompt)
-        self.worker.end_text(UtteranceId(number))
-        return outbox
-
-    def value(self, name: str, **labels: str) -> float:
-        """Return what a metric shows."""
-        return self.metrics.registry.get_sample_value(name, labels) or 0.0
-
-
-@pytest.fixture
-async def make_rig() -> AsyncIterator[Callable[..., WorkerRig]]:
-    """Make running workers, and stop them afterwards with every slot free."""
-    made: list[WorkerRig] = []
-
-    def make(scheduling: SchedulingSettings | None = None, stall_timeout_s: float = 60.0) -> WorkerRig:
-        admission = AdmissionSettings(stall_timeout_s=stall_timeout_s)
-        rig = WorkerRig(Settings(scheduling=scheduling or SchedulingSettings(), admission=admission))
-        rig.worker.start()
-        made.append(rig)
-        return rig
-
-    yield make
-    for rig in made:
-        await asyncio.to_thread(rig.worker.stop)
-        rig.worker.check_integrity()
-
-
-async def read(outbox: Outbox) -> list[Event]:
-    """Read an utterance to its end."""
-    events = []
-    while (event := await asyncio.wait_for(outbox.take(), 20.0)) is not None:
-        events.append(event)
-    return events
-
-
-async def read_audio(outbox: Outbox) -> bytes:
-    """Read the sound of an utterance."""
-    return b"".join(event.audio for event in await read(outbox) if isinstance(event, AudioChunk))
-
-
-async def wait_until(condition: Callable[[], bool]) -> None:
-    """Let the event loop run until something is true; the test's own timeout ends a wait in vain."""
-    while not condition():  # noqa: ASYNC110 - what is waited for happens on a thread that knows no event
-        await asyncio.sleep(0.001)
+from tests.server.worker_rig import WorkerRig, read, read_audio, wait_until
 
 
 async def test_streamed_audio_is_the_offline_audio(make_rig: Callable[..., WorkerRig]) -> None:
@@ -209,135 +107,6 @@ async def test_a_reader_that_stops_is_held_and_the_others_go_on(make_rig: Callab
     assert expected_samples(rows(40, 3), 5).tobytes() == neighbour
     assert 0.5 <= (frames_made - LOOKAHEAD_FRAMES) * FRAME_S <= 0.5 + FRAME_S
     assert expected_samples(rows(100), 5).tobytes() == audio
-
-
-async def test_a_reader_that_stays_away_loses_its_place(make_rig: Callable[..., WorkerRig]) -> None:
-    """After the stall timeout the utterance is ended, and its reader learns why when it comes back."""
-    rig = make_rig(SchedulingSettings(lead_limit_s=0.1), stall_timeout_s=0.1)
-    outbox = rig.open(0)
-    rig.say(0, row_count=100)
-
-    await wait_until(lambda: bool(rig.talker.batches) and not rig.talker.used_slots)
-
-    with pytest.raises(ReaderStalledError):
-        await read(outbox)
-
-
-async def test_cancel_frees_the_slot_by_the_next_step(make_rig: Callable[..., WorkerRig]) -> None:
-    """The step that runs when a cancel comes is the last that the utterance takes part in."""
-    rig = make_rig()
-    entered, gate = threading.Event(), threading.Event()
-
-    def wait(slots: list[int]) -> None:
-        entered.set()
-        gate.wait(10.0)
-
-    rig.talker.obstacle = wait
-    rig.open(0)
-    rig.say(0, row_count=100)
-    await asyncio.to_thread(entered.wait)
-    rig.worker.cancel(UtteranceId(0))
-    other = rig.speak(1)
-    gate.set()
-    await read(other)
-
-    assert [0] == rig.talker.batches[0]
-    assert all(len(batch) == 1 for batch in rig.talker.batches)
-
-
-async def test_the_deadline_ends_an_utterance(make_rig: Callable[..., WorkerRig]) -> None:
-    """At its deadline an utterance ends, also when it only waits for text."""
-    rig = make_rig()
-    outbox = rig.open(0, deadline_s=time.monotonic() + 0.05)
-
-    with pytest.raises(DeadlineExceededError):
-        await read(outbox)
-
-
-async def test_a_failed_row_fails_its_utterance_only(make_rig: Callable[..., WorkerRig]) -> None:
-    """The engine's error for one slot reaches one reader."""
-    rig = make_rig()
-    rig.talker.failing.add(0)
-    failed, healthy = rig.speak(0), rig.speak(1, first=3)
-
-    with pytest.raises(EngineFailedError):
-        await read(failed)
-    rig.talker.failing.clear()
-    assert expected_samples(rows(8, 3), 5).tobytes() == await read_audio(healthy)
-
-
-async def test_a_failed_item_of_the_vocoder_fails_its_utterance_only(make_rig: Callable[..., WorkerRig]) -> None:
-    """The same for the vocoder."""
-    rig = make_rig()
-    rig.vocoder.failing.add(0)
-    failed, healthy = rig.speak(0), rig.speak(1, first=3)
-
-    with pytest.raises(EngineFailedError):
-        await read(failed)
-    rig.vocoder.failing.clear()
-    assert expected_samples(rows(8, 3), 5).tobytes() == await read_audio(healthy)
-
-
-@pytest.mark.parametrize("part", ["talker", "vocoder"])
-async def test_an_engine_that_raises_fails_those_who_shared_the_call(
-    make_rig: Callable[..., WorkerRig], part: str
-) -> None:
-    """Whatever an engine raises, the thread lives on and the next utterance is spoken."""
-    rig = make_rig()
-    calls = [0]
-
-    def break_once(slots: list[int]) -> None:
-        calls[0] += 1
-        if calls[0] == 1:
-            raise RuntimeError("the device is on fire")
-
-    {"talker": rig.talker, "vocoder": rig.vocoder}[part].obstacle = break_once
-
-    with pytest.raises(EngineFailedError):
-        await read(rig.speak(0))
-    assert expected_samples(rows(8), 5).tobytes() == await read_audio(rig.speak(1))
-    assert rig.worker.is_alive
-
-
-async def test_an_engine_that_keeps_raising_ends_the_thread(
-    make_rig: Callable[..., WorkerRig], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After a few failures in a row the process should be replaced: everybody is told, now and later."""
-    causes: list[BaseException | None] = []
-    monkeypatch.setattr(threading, "excepthook", lambda args: causes.append(args.exc_value))
-    rig = make_rig()
-
-    def always_break(slots: list[int]) -> None:
-        raise RuntimeError("the device is on fire")
-
-    rig.talker.obstacle = always_break
-    idle = rig.open(9)
-    errors: list[AntiphonError] = []
-    for number in range(3):
-        with pytest.raises((EngineFailedError, WorkerStoppedError)) as failure:
-            await read(rig.speak(number))
-        errors.append(failure.value)
-
-    with pytest.raises(WorkerStoppedError):
-        await read(idle)
-    with pytest.raises(WorkerStoppedError):
-        await read(rig.speak(10))
-    assert not rig.worker.is_alive
-    await wait_until(lambda: bool(causes))
-    assert ["the device is on fire"] == [str(cause) for cause in causes]
-    assert [EngineFailedError, EngineFailedError, WorkerStoppedError] == [type(error) for error in errors]
-
-
-async def test_stopping_tells_whoever_is_still_spoken(make_rig: Callable[..., WorkerRig]) -> None:
-    """A stop in the middle of an utterance ends it with an error, not with silence."""
-    rig = make_rig(SchedulingSettings(lead_limit_s=0.2))
-    outbox = rig.open(0, lead_limit_s=0.2)
-    rig.say(0, row_count=100)
-    await outbox.take()
-    await asyncio.to_thread(rig.worker.stop)
-
-    with pytest.raises(WorkerStoppedError):
-        await read(outbox)
 
 
 async def test_an_idle_worker_sleeps(make_rig: Callable[..., WorkerRig]) -> None:
