@@ -9,8 +9,6 @@ cores, measured in the same minute). Figures are lower quartiles over rounds in 
 """
 
 import argparse
-import os
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +16,11 @@ from pathlib import Path
 import numpy as np
 import onnx
 
+from benchmarks.quartiles import allow_realtime, quartiles_s
 from trt_engines.base import Engine, PrefillChunk, StepFrame, StepRequest
 from trt_engines.engine_options import EngineOptions
 from trt_engines.load import load_engine
 
-ROUNDS = 12
-BURST = 3
-PAUSE_S = 0.01
 GEMM_SIZE = 768
 
 
@@ -52,7 +48,7 @@ def main() -> None:
     parser.add_argument("--realtime", action="store_true", help="run with real-time priority (Linux, as root)")
     options = parser.parse_args()
     if options.realtime:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        allow_realtime()
     engine = load_engine(options.bundle, EngineOptions(max(options.rows), options.threads))
     report(engine, step_cost(options.bundle, engine), options.rows, options.positions)
     engine.close()
@@ -104,17 +100,6 @@ class StepTimer:
         return step
 
 
-def quartiles_s(works: list[Callable[[], object]], between: Callable[[], None] = lambda: None) -> list[float]:
-    """Return the lower quartile of the times of each piece of work, all taking turns; of each burst the best counts."""
-    times_s: list[list[float]] = [[] for _ in works]
-    for _ in range(ROUNDS):
-        between()
-        for work, taken in zip(works, times_s, strict=True):
-            taken.append(min(_duration_s(work) for _ in range(BURST)))
-            time.sleep(PAUSE_S)
-    return [float(np.quantile(taken, 0.25)) for taken in times_s]
-
-
 def dot_product(byte_count: int) -> Callable[[], object]:
     """Return a read of this many bytes."""
     values = np.ones(byte_count // 4, np.float32)
@@ -144,12 +129,6 @@ def step_cost(bundle_dir: Path, engine: Engine) -> StepCost:
             matrices[names[1]] = shape["K"] * shape["N"]
     kv = engine.manifest.kv
     return StepCost(sum(matrices.values()), macs, 2 * 2 * kv.layers * kv.heads * kv.head_dim)
-
-
-def _duration_s(work: Callable[[], object]) -> float:
-    started_s = time.perf_counter()
-    work()
-    return time.perf_counter() - started_s
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -167,15 +166,3 @@ def test_writing_a_wrong_manifest_fails(bundle: Path) -> None:
 
     with pytest.raises(ManifestError, match=r"no entry for 'graphs/step\.onnx'"):
         write_manifest(bundle, small_manifest())
-
-
-def test_hashes_of_a_shipped_bundle_cost_little(bundle: Path) -> None:
-    """Twenty-five megabytes are checked in less than a second of processor time."""
-    (bundle / "golden").mkdir()
-    (bundle / "golden" / "big.npz").write_bytes(bytes(25_000_000))
-    write_manifest(bundle, small_manifest())
-
-    started = time.process_time()
-    load_manifest(bundle)
-
-    assert time.process_time() - started < 1

@@ -1,8 +1,7 @@
 """Threads that run sessions side by side: the caller's own, and some more.
 
 A step's rows are shared out over lanes that all run one single-threaded session (sessions free Python's lock).
-Measured against sessions with a thread pool or with weights of their own, that was the fastest from four rows up: the
-weights stay in the shared cache, and no pool waits for a thread that a busy machine has taken off its core.
+The weights are read into the cache that the cores share once for all of them; `row_shards` has the figures.
 """
 
 from collections.abc import Callable, Sequence

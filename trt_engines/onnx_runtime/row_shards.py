@@ -1,15 +1,22 @@
-"""How the rows of one step are shared out over lanes."""
+"""How the rows of one step are shared out over lanes.
+
+Measured with the default voice on two cores, 192 positions, in ms (`python -m benchmarks.step_lanes`): one thread, a
+session with a pool of two threads, two sessions, and what is done here, one session run by two threads at once.
+
+    rows            1                    2                    8                    32
+    float32    3.8 3.2  -   -       3.2 3.0 3.5 2.3      6.1 4.5 4.8 3.6      16.0 11.5 10.0 9.4
+    8-bit      1.2 1.6  -   -       1.6 1.9 1.5 1.3      4.4 3.9 3.7 2.8      15.6 11.1  8.7 8.4
+
+Only a single row of float32 would gain from a pool, 0.6 ms. That is not worth a second copy of the weights, nor a pool
+that waits for its second thread whenever the machine is busy.
+"""
 
 import itertools
-
-# Fewer rows are not worth a second thread: with one thread 3 rows take 2.1 ms and 1 row 2.4, with two 2.4 and 2.8
-# (default voice, 128 positions). From here on two are faster, at 8 rows 2.9 against 3.6 and at 32 rows 6.7 against 12.
-FEWEST_ROWS_TO_SHARE = 4
 
 
 def shard_rows(first: int, end: int, lane_count: int) -> list[slice]:
     """Cut rows first..end-1 into consecutive shards of equal size, give or take one, at most one per lane."""
     count = end - first
-    shard_count = min(lane_count, max(1, count // (FEWEST_ROWS_TO_SHARE // 2)))
+    shard_count = min(lane_count, count)
     edges = [first + count * i // shard_count for i in range(shard_count + 1)]
     return [slice(start, stop) for start, stop in itertools.pairwise(edges)]
