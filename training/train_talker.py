@@ -80,7 +80,8 @@ def losses(talker: PointerTalker, batch: Batch) -> Tensor:
 def batches(examples: list[Example], batch_frames: int, seed: int, *, short_only: bool) -> Iterator[Batch]:
     """Yield one epoch of length-bucketed batches in random order."""
     rng = np.random.default_rng(seed)
-    order = [i for i, item in enumerate(examples) if not short_only or len(item.rows) <= SHORT_FRAMES]
+    short = [index for index, item in enumerate(examples) if len(item.rows) <= SHORT_FRAMES]
+    order = short if short_only and short else list(range(len(examples)))
     rng.shuffle(order)
     groups: list[list[int]] = []
     for first in range(0, len(order), POOL):
@@ -151,10 +152,12 @@ def rate_at(step: int, steps: int, decay_share: float) -> float:
     return PEAK_RATE * min(1.0, (step + 1) / WARM_UP_STEPS, (steps - step) / (steps * decay_share))
 
 
-def train(tokens: Path, out: Path, steps: int, batch_frames: int, decay_share: float) -> None:
+def train(
+    tokens: Path, out: Path, steps: int, batch_frames: int, decay_share: float, held_out_count: int = VALIDATION_COUNT
+) -> None:
     """Train until `steps`, saving and validating now and then."""
     examples = [item for path in read_shards(tokens) for item in read_examples(path)]
-    held_out, examples = examples[:VALIDATION_COUNT], examples[VALIDATION_COUNT:]
+    held_out, examples = examples[:held_out_count], examples[held_out_count:]
     run, recent, validation = Run(out), [], ""
     with tqdm(total=steps, initial=run.step, desc="talker", unit="step") as progress:
         while run.step < steps:
