@@ -115,6 +115,10 @@ def test_generated_code_is_fresh() -> None:
 def test_servers_need_no_torch() -> None:
     """Importing the command line and the server's application loads neither torch nor onnx."""
     program = "import antiphon.__main__, server.app, sys; print([m for m in ('torch', 'onnx') if m in sys.modules])"
-    imported = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    paths = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(str(ROOT / folder) for folder in (".", "clients", "proto/gen")),
+    }
+    imported = subprocess.run([sys.executable, "-c", program], env=paths, capture_output=True, text=True, check=True)
 
     assert "[]" == imported.stdout.strip()
