@@ -9,9 +9,9 @@ import numpy as np
 
 from build_engines.fish_speech.bundle import FishBundle
 from build_engines.fish_speech.checkpoint import FishCheckpoint, load_checkpoint
+from build_engines.fish_speech.recipe import FISH_TOLERANCES
 from build_engines.fish_speech.verify import FishVerifier
 from build_engines.graph.storage import Storage
-from build_engines.recipes import TOLERANCES
 from trt_engines.manifest import MANIFEST_NAME, Manifest
 from trt_engines.manifest_writing import write_manifest
 
@@ -78,7 +78,7 @@ class FishBuild:
             upstream_compat=self.upstream_compat,
         )
         manifest = bundle.write(bundle_dir)
-        tolerances = TOLERANCES[self.storage], TOLERANCES[self.codec_storage]
+        tolerances = FISH_TOLERANCES[self.storage], FISH_TOLERANCES[self.codec_storage]
         verifier = FishVerifier(bundle_dir, manifest, checkpoint, bundle.talker_weights(), *tolerances)
         results = verifier.verify()
         write_golden(verifier)

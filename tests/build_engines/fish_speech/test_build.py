@@ -15,9 +15,9 @@ from build_engines.fish_speech.build import FishBuild
 from build_engines.fish_speech.bundle import FishBundle
 from build_engines.fish_speech.checkpoint import load_checkpoint
 from build_engines.fish_speech.errors import CheckpointError
+from build_engines.fish_speech.recipe import FISH_TOLERANCES
 from build_engines.fish_speech.verify import FishVerifier
 from build_engines.graph.storage import Storage
-from build_engines.recipes import TOLERANCES
 from build_engines.verification.errors import ParityError
 
 
@@ -62,7 +62,7 @@ def test_a_bundle_of_other_weights_is_refused(checkpoint_dir: Path, tmp_path: Pa
     manifest = bundle.write(tmp_path / "bundle")
     checkpoint.talker.slow.layers[0].ffn.w2.weight.data *= 1.5
     checkpoint.codec.head.conv_post.conv.weight.data *= 1.5
-    exact = TOLERANCES[Storage.FLOAT32]
+    exact = FISH_TOLERANCES[Storage.FLOAT32]
     verifier = FishVerifier(tmp_path / "bundle", manifest, checkpoint, bundle.talker_weights(), exact, exact)
     with pytest.raises(ParityError, match=r"cases stray too far from torch: .*caches.*samples"):
         verifier.verify()
