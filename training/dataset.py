@@ -52,7 +52,7 @@ def make_shard(teacher: Teacher, sentences: list[str], first_index: int, path: P
         "frame_counts": np.array([len(item.f0_hz) for item in made]),
     }
     temporary = path.with_suffix(".tmp.npz")
-    np.savez(temporary, **arrays)
+    np.savez(temporary, allow_pickle=False, **arrays)
     temporary.replace(path)
     return float(arrays["frame_counts"].sum()) / 80 / 3600
 

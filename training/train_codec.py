@@ -123,7 +123,8 @@ def train(data: Path, out: Path, steps: int, shard_count: int) -> None:
         codec.load_state_dict(state["codec"])
         optimizer.load_state_dict(state["optimizer"])
         step = state["step"]
-    sampler, recent = CropSampler(sentences, seed=step), []
+    sampler = CropSampler(sentences, seed=step)
+    recent: list[dict[str, float]] = []
     with tqdm(total=steps, initial=step, desc="codec", unit="step") as progress:
         while step < steps:
             for group in optimizer.param_groups:

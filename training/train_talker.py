@@ -158,7 +158,8 @@ def train(
     """Train until `steps`, saving and validating now and then."""
     examples = [item for path in read_shards(tokens) for item in read_examples(path)]
     held_out, examples = examples[:held_out_count], examples[held_out_count:]
-    run, recent, validation = Run(out), [], ""
+    run, validation = Run(out), ""
+    recent: list[Tensor] = []
     with tqdm(total=steps, initial=run.step, desc="talker", unit="step") as progress:
         while run.step < steps:
             short_only = run.step < SHORT_ONLY_STEPS
