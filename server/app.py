@@ -43,11 +43,13 @@ class App:
     Attributes:
         port: Port of the gRPC server, once started.
         metrics_port: Port of the Prometheus endpoint, once started; -1 if it is off.
+        metrics: Everything that is counted.
     """
 
     def __init__(self, settings: Settings) -> None:
         self.port = 0
         self.metrics_port = -1
+        self.metrics = Metrics()
         self._settings = settings
         self._parts = contextlib.AsyncExitStack()
         self._listener: Listener | None = None
@@ -55,7 +57,11 @@ class App:
         self._synthesizer: Synthesizer | None = None
 
     async def __aenter__(self) -> "App":
-        await self.start()
+        try:
+            await self.start()
+        except BaseException:
+            await self.stop()
+            raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -65,6 +71,11 @@ class App:
     def is_healthy(self) -> bool:
         """Whether the model thread is alive."""
         return self._synthesizer is not None and self._synthesizer.is_healthy
+
+    def check_integrity(self) -> None:
+        """Asserts that no slot and no place is lost, once nothing is spoken."""
+        if self._synthesizer is not None:
+            self._synthesizer.check_integrity()
 
     async def start(self) -> None:
         """Loads the bundle, listens, warms up, and then reports SERVING.
@@ -78,21 +89,20 @@ class App:
         bundle_dir = bundle_directory(settings.engine)
         engine = await asyncio.to_thread(load_engine, bundle_dir, engine_options(settings.engine))
         self._parts.callback(engine.close)
-        metrics = Metrics()
         voices = VoiceCatalogue(bundle_dir, engine.manifest)
-        self._synthesizer = await self._start_synthesizer(engine, bundle_dir, voices, metrics)
+        self._synthesizer = await self._start_synthesizer(engine, bundle_dir, voices)
         self._service = TextToSpeechService(
             self._synthesizer,
             voices,
             engine.manifest,
             settings.admission.max_text_characters,
         )
-        interceptor = CallInterceptor(CallMetrics(metrics.registry), keys)
+        interceptor = CallInterceptor(CallMetrics(self.metrics.registry), keys)
         self._listener = Listener(settings.listen, settings.security, self._service, interceptor)
         await self._listener.start()
         self._parts.push_async_callback(self._listener.stop)
         self.port = self._listener.port
-        self._start_metrics_endpoint(metrics)
+        self._start_metrics_endpoint()
         await _warm_up(self._synthesizer)
         await self._listener.open()
 
@@ -108,21 +118,19 @@ class App:
         """Stops everything that was started; what still runs is cut off. Idempotent."""
         await self._parts.aclose()
 
-    async def _start_synthesizer(
-        self, engine: Engine, bundle_dir: Path, voices: VoiceCatalogue, metrics: Metrics
-    ) -> Synthesizer:
+    async def _start_synthesizer(self, engine: Engine, bundle_dir: Path, voices: VoiceCatalogue) -> Synthesizer:
         frontend = await asyncio.to_thread(load_frontend, bundle_dir, engine.manifest)
-        synthesizer = Synthesizer(engine, frontend, voices, self._settings, metrics)
+        synthesizer = Synthesizer(engine, frontend, voices, self._settings, self.metrics)
         synthesizer.start()
         self._parts.push_async_callback(synthesizer.stop)
         return synthesizer
 
-    def _start_metrics_endpoint(self, metrics: Metrics) -> None:
+    def _start_metrics_endpoint(self) -> None:
         listen = self._settings.listen
         if listen.metrics_port < 0:
             return
         try:
-            server, _ = prometheus_client.start_http_server(listen.metrics_port, listen.host, metrics.registry)
+            server, _ = prometheus_client.start_http_server(listen.metrics_port, listen.host, self.metrics.registry)
         except OSError as error:
             raise SettingsError(
                 f"Cannot serve metrics on {listen.host}:{listen.metrics_port}: {error.strerror}. "
