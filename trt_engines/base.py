@@ -141,6 +141,14 @@ class Vocoder(Protocol):
         ...
 
 
+class ReferenceEncoder(Protocol):
+    """Reference samples in, the frames of a voice prompt out. May be used from any thread."""
+
+    def encode(self, samples: NDArray[np.float32]) -> NDArray[Any]:
+        """Return the frames [frames, frame width] of samples float32 [samples] at the reference's sample rate."""
+        ...
+
+
 @dataclass(frozen=True)
 class Engine:
     """A loaded bundle: its networks, ready to run.
@@ -150,12 +158,14 @@ class Engine:
         talker: The autoregressive half.
         vocoder: The half that makes samples.
         closers: What `close` calls, in order.
+        reference_encoder: What makes voice prompts of reference audio, in a bundle that clones voices.
     """
 
     manifest: Manifest
     talker: Talker
     vocoder: Vocoder
     closers: tuple[Callable[[], None], ...] = ()
+    reference_encoder: ReferenceEncoder | None = None
 
     def close(self) -> None:
         """Stop threads and give memory back; nothing may run afterwards."""

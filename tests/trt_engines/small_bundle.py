@@ -22,6 +22,7 @@ from trt_engines.manifest import (
     ParamSpec,
     ParitySpec,
     PrefillSpec,
+    ReferenceSpec,
     RowSpec,
     StateSpec,
     StepSpec,
@@ -156,14 +157,26 @@ vocode (int32[N, F, 2] frames) => (float[N, S] samples)
     samples = Reshape(flat, flat_shape)
 }
 """
+_ENCODE = """
+<ir_version: 11, opset_import: ["" : 24]>
+encode (float[N, S] samples) => (int32[N, F, 2] frames)
+{
+    blocks_of_4 = Reshape(samples, block_shape)
+    loudness = ReduceMax(blocks_of_4, last1)
+    scaled = Mul(loudness, ten)
+    codes = Cast<to = 6>(scaled)
+    frames = Concat<axis = -1>(codes, codes)
+}
+"""
 
 
 def write_small_bundle(bundle_dir: Path, vocode_kind: str = "state") -> Manifest:
-    """Write the bundle, with a vocoder of this kind, and return its manifest."""
+    """Write the bundle, with a vocoder of this kind, and return its manifest. The one with a window clones as well."""
     for name in ("graphs", "frontend", "voices"):
         (bundle_dir / name).mkdir(parents=True)
     vocode = {"state": _STATE_VOCODE, "window": _WINDOW_VOCODE}[vocode_kind]
-    for name, text in {"prefill": _PREFILL, "step": _STEP, "vocode": vocode}.items():
+    texts = {"prefill": _PREFILL, "step": _STEP, "vocode": vocode}
+    for name, text in (texts if vocode_kind == "state" else texts | {"encode": _ENCODE}).items():
         onnx.save(_model(text), bundle_dir / "graphs" / f"{name}.onnx")
     (bundle_dir / "frontend" / "ids.json").write_text("{}\n")
     (bundle_dir / "voices" / "ida.json").write_text("{}\n")
@@ -191,8 +204,8 @@ def small_manifest(vocode_kind: str = "state") -> Manifest:
         vocode=VocodeSpec("graphs/vocode.onnx", "state", 1, 66, 0, 2, 8)
         if is_state
         else VocodeSpec("graphs/vocode.onnx", "window", 0, 0, 2, 2, 8),
-        reference=None,
-        capabilities=CapabilitiesSpec(clone=False, word_times=True, speed=False),
+        reference=None if is_state else ReferenceSpec("graphs/encode.onnx", 16_000, 0.01, 0.1, needs_transcript=True),
+        capabilities=CapabilitiesSpec(clone=not is_state, word_times=True, speed=False),
         precision="float32",
         verification=(ParitySpec("graphs/step.onnx", "onnxruntime", "2 rows", 1e-6, 1e-4),),
         hashes={},
@@ -248,10 +261,11 @@ def _constants() -> dict[str, np.ndarray]:
         "flat_shape": [0, -1],
         "state_parts": [1, 1, _WIDTH],
         "pick_shape": [1, 1, _WIDTH],
+        "block_shape": [0, -1, SAMPLES_PER_FRAME],
         "padding": [0, 1, 0, 0, 0, 0],
     }
     ints = {"largest": NAN_ID - 1, "two": 2, "step_count": [1, 0]}
-    floats = {"half": 0.5, "nothing": 0.0}
+    floats = {"half": 0.5, "nothing": 0.0, "ten": 10.0}
     return (
         weights
         | {name: np.array(value, np.int64) for name, value in longs.items()}

@@ -1,4 +1,4 @@
-"""Opens a bundle's talker and vocoder."""
+"""Opens the graphs of a bundle."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ from trt_engines.base import Engine
 from trt_engines.engine_options import EngineOptions
 from trt_engines.manifest import Manifest
 from trt_engines.onnx_runtime.lanes import Lanes
+from trt_engines.onnx_runtime.reference_encoder import OrtReferenceEncoder
 from trt_engines.onnx_runtime.state_vocoder import StateVocoder
 from trt_engines.onnx_runtime.talker import OrtTalker
 from trt_engines.onnx_runtime.window_vocoder import WindowVocoder
@@ -22,4 +23,6 @@ def open_engine(bundle_dir: Path, manifest: Manifest, options: EngineOptions) ->
     lanes = Lanes(options.threads, "talker")
     talker = OrtTalker(bundle_dir, manifest, options.slot_count, lanes)
     vocoder = vocoder_kind(bundle_dir, manifest, options.slot_count)
-    return Engine(manifest, talker, vocoder, (lanes.close,))
+    reference = manifest.reference
+    encoder = None if reference is None else OrtReferenceEncoder(bundle_dir, manifest, reference)
+    return Engine(manifest, talker, vocoder, (lanes.close,), encoder)
