@@ -13,7 +13,7 @@ from build_engines.verification.errors import ParityError
 from build_engines.verification.graph_runner import BACKEND, GraphRunner
 from build_engines.verification.talker_parity import talker_parity
 from build_engines.verification.talker_run import TalkerDriver
-from build_engines.verification.vocoder_parity import VocoderDriver, vocoder_error
+from build_engines.verification.vocoder_parity import VocoderDriver, vocoder_parity
 from trt_engines.manifest import Manifest, ParitySpec
 
 _SEED = 7
@@ -46,7 +46,7 @@ class PointerVerifier:
             ParityError: A case is beyond its tolerance.
         """
         talker = [result for corner in self.recipe.talker_corners for result in self._talker_corner(corner)]
-        vocoder = [self._vocoder_corner(corner) for corner in self.recipe.vocoder_corners]
+        vocoder = [result for corner in self.recipe.vocoder_corners for result in self._vocoder_corner(corner)]
         results = (*talker, *vocoder, self._cut_invariance())
         failed = [result for result in results if not result.worst_error <= result.tolerance]
         if failed:
@@ -107,10 +107,16 @@ class PointerVerifier:
             ParitySpec(graph, BACKEND, f"{case}: broken rules", float(parity.broken_rules), 0.0),
         ]
 
-    def _vocoder_corner(self, corner: VocoderCorner) -> ParitySpec:
-        error = vocoder_error(self.vocoder_driver(), self.vocoder, self.codes(corner.batch), corner.chunk_frames)
-        case = f"batch {corner.batch}, {corner.chunk_frames} frames a call: samples"
-        return ParitySpec(self.manifest.vocode.graph, BACKEND, case, error, self.vocoder_tolerance.sample_error)
+    def _vocoder_corner(self, corner: VocoderCorner) -> list[ParitySpec]:
+        codes, allowed = self.codes(corner.batch), self.vocoder_tolerance
+        parity = vocoder_parity(self.vocoder_driver(), self.vocoder, codes, corner.chunk_frames)
+        graph, case = self.manifest.vocode.graph, f"batch {corner.batch}, {corner.chunk_frames} frames a call"
+        results = [
+            ParitySpec(graph, BACKEND, f"{case}: spectrum, dB", parity.spectrum_error_db, allowed.spectrum_error_db)
+        ]
+        if allowed.holds_phase:
+            results.append(ParitySpec(graph, BACKEND, f"{case}: samples", parity.sample_error, allowed.sample_error))
+        return results
 
     def _cut_invariance(self) -> ParitySpec:
         """Vocode one segment alone in one call, and among others frame by frame: the samples must be the same bits."""

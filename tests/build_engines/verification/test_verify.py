@@ -36,7 +36,7 @@ def test_the_tiny_bundle_equals_torch(tiny_bundle: Path, tiny_networks: PointerN
     """Every case of the recipe is within the tolerance of float32, and no draw differs."""
     results = verifier_of(tiny_bundle, tiny_networks).verify()
 
-    assert len(results) == 8
+    assert len(results) == 9
     assert all(result.worst_error <= result.tolerance for result in results)
     assert all(result.worst_error == 0 for result in results if "draws" in result.case or "rules" in result.case)
 

@@ -11,7 +11,7 @@ from build_engines.networks.offline_vocoder import OfflineVocoder
 from build_engines.pointer.build import PointerNetworks
 from build_engines.tiny import TINY_CODEC, make_tiny_bundle
 from build_engines.verification.graph_runner import GraphRunner
-from build_engines.verification.vocoder_parity import VocoderDriver, vocoder_error
+from build_engines.verification.vocoder_parity import VocoderDriver, vocoder_parity
 from trt_engines.manifest_loading import load_manifest
 
 Codes = np.ndarray[tuple[int, int], np.dtype[np.int32]]
@@ -55,9 +55,10 @@ def test_samples_do_not_depend_on_cuts_and_neighbors(
 @pytest.mark.parametrize("length", [1, 2, 3, 20])
 def test_samples_equal_the_offline_vocoder(driver: VocoderDriver, tiny_networks: PointerNetworks, length: int) -> None:
     """From the first sample to the last, edges included, the stream is what torch renders at once."""
-    error = vocoder_error(driver, OfflineVocoder(tiny_networks.codec), [codes_of(length, 5)], 2)
+    parity = vocoder_parity(driver, OfflineVocoder(tiny_networks.codec), [codes_of(length, 5)], 2)
 
-    assert error < 1e-3
+    assert parity.sample_error < 1e-3
+    assert parity.spectrum_error_db < 0.05
 
 
 def test_noise_depends_on_the_seed_alone(driver: VocoderDriver) -> None:
