@@ -101,7 +101,7 @@ def write_golden(verifier: FishVerifier) -> None:
     """
     folder = verifier.bundle_dir / "golden"
     folder.mkdir(exist_ok=True)
-    run = verifier.run_talker()
+    run = verifier.talker_run
     np.savez_compressed(
         folder / "talker.npz",
         prompt=run.prompts[0],
@@ -110,4 +110,6 @@ def write_golden(verifier: FishVerifier) -> None:
         rows=run.drawn[:, 0],
     )
     frames = verifier.random_frames()
-    np.savez_compressed(folder / "vocode.npz", frames=frames, samples=verifier.vocode(frames, len(frames)))
+    np.savez_compressed(
+        folder / "vocode.npz", frames=frames, samples=verifier.vocoder.stream([frames], [0], len(frames))[0]
+    )

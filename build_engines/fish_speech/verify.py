@@ -1,5 +1,6 @@
 """Proves a bundle of the `fish_speech` family against the torch networks it was made from, or refuses it."""
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,7 +63,8 @@ class FishVerifier:
             )
         return results
 
-    def run_talker(self) -> TalkerRun:
+    @functools.cached_property
+    def talker_run(self) -> TalkerRun:
         """Speak two random prompts, one with the default parameters and one with the widest."""
         rng, config = np.random.default_rng(_SEED), self.weights.config
         defaults = [param.default for param in self.manifest.step.params]
@@ -77,11 +79,11 @@ class FishVerifier:
         shape = (_FRAMES, codec.codebook_count)
         return np.random.default_rng(_SEED).integers(0, codec.code_count, shape, np.int32)
 
-    def vocode(self, frames: npt.NDArray[np.int32], call_frames: int) -> npt.NDArray[np.float32]:
-        """Render frames in calls of `call_frames`."""
+    @functools.cached_property
+    def vocoder(self) -> VocoderDriver:
+        """The vocoder's graph."""
         spec, samples_per_frame = self.manifest.vocode, self.manifest.audio.samples_per_frame
-        driver = VocoderDriver(self._graph(spec.graph), spec.state_width, spec.lookahead_frames, samples_per_frame)
-        return driver.stream([frames], [0], call_frames)[0]
+        return VocoderDriver(self._graph(spec.graph), spec.state_width, spec.lookahead_frames, samples_per_frame)
 
     def _prompt(self, rng: np.random.Generator, count: int) -> npt.NDArray[np.int32]:
         """Return random rows: text, then as many spoken frames, then a token of text to begin after."""
@@ -94,7 +96,7 @@ class FishVerifier:
         return rows
 
     def _talker(self) -> list[ParitySpec]:
-        run, talker = self.run_talker(), self.checkpoint.talker
+        run, talker = self.talker_run, self.checkpoint.talker
         cache_error, agreement = 0.0, []
         for index, prompt in enumerate(run.prompts):
             rows = torch.from_numpy(np.concatenate([prompt, run.drawn[:, index]])).long()
@@ -116,7 +118,7 @@ class FishVerifier:
         frames, graph = self.random_frames(), self.manifest.vocode.graph
         with torch.no_grad():
             expected = self.checkpoint.codec.decode(torch.from_numpy(frames).long()[None], Past())[0].numpy()
-        whole, *cut = (self.vocode(frames, count) for count in _CALL_FRAMES)
+        whole, *cut = (self.vocoder.stream([frames], [0], count)[0] for count in _CALL_FRAMES)
         error = float(np.abs(whole - expected).max() / np.abs(expected).max())
         cut_error = max(float(np.abs(whole - samples).max()) for samples in cut)
         return [
