@@ -27,6 +27,14 @@ def test_the_description_tells_what_a_bundle_can_do(small_bundle: Path) -> None:
         assert line in text.splitlines()
 
 
+def test_a_bundle_that_clones_shows_its_encoder(window_bundle: Path) -> None:
+    """The reference graph and its tensors are in the description."""
+    lines = describe_bundle(window_bundle).splitlines()
+
+    assert "  reference  out  frames        int32[N, F, 2]" in lines
+    assert any(line.startswith("  reference  graphs/encode.onnx") and line.endswith("16000 Hz") for line in lines)
+
+
 def test_a_window_vocoder_keeps_frames() -> None:
     """Its memory is its context."""
     manifest = small_manifest("window")
