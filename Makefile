@@ -15,6 +15,7 @@ BIN := .venv/bin
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 PROTO_PATH := .:clients:proto/gen
 DEMO_WAV ?= demo.wav
+BUNDLE ?= voices/default
 
 .PHONY: demo test check lint contract layers types docs docs-serve serve proto format bench voice voice-eval gpu-check clean
 
@@ -60,7 +61,9 @@ format: .venv/developer.stamp
 	$(BIN)/buf format proto --write
 
 bench: .venv/developer.stamp
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.step_floor $(BUNDLE)
+	$(BIN)/python -m benchmarks.batching $(BUNDLE)
+	$(BIN)/python -m benchmarks.load $(BUNDLE)
 
 voice: .venv/training.stamp
 	$(BIN)/python -m training
