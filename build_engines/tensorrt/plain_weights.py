@@ -3,48 +3,69 @@
 import numpy as np
 import numpy.typing as npt
 import onnx
+import onnxruntime as ort
 from onnx import helper, numpy_helper
 
 _ZERO_POINT = 128
 
 
 def plain_weights(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Return the model with float32 weights only.
+    """Return the model with whatever depends on weights alone already computed.
 
-    Folds `Cast` of stored float16 weights, and turns ONNX Runtime's MatMulNBits (8 bits, symmetric) into MatMul.
+    That undoes every storage format: float16, 8 bits in blocks, and ONNX Runtime's MatMulNBits, which becomes MatMul.
     """
     plain = onnx.ModelProto()
     plain.CopyFrom(model)
-    stored = {tensor.name: tensor for tensor in plain.graph.initializer}
-    made: dict[str, onnx.TensorProto] = {}
-    nodes = [node for node in (_plain_node(node, stored, made) for node in plain.graph.node) if node is not None]
-    del plain.graph.node[:]
-    plain.graph.node.extend(nodes)
-    used = {name for node in nodes for name in node.input}
-    weights = [tensor for tensor in [*plain.graph.initializer, *made.values()] if tensor.name in used]
-    del plain.graph.initializer[:]
-    plain.graph.initializer.extend(weights)
+    graph = plain.graph
+    stored = {tensor.name: tensor for tensor in graph.initializer}
+    nodes = [_plain_product(node, stored) for node in graph.node]
+    folding = _depending_on(nodes, set(stored))
+    kept = [node for node in nodes if not any(node is folded for folded in folding)]
+    wanted = {name for node in kept for name in node.input} | {item.name for item in graph.output}
+    stored |= _computed(folding, stored, wanted, plain)
+    del graph.node[:], graph.initializer[:]
+    graph.node.extend(kept)
+    graph.initializer.extend(tensor for name, tensor in stored.items() if name in wanted)
     opsets = [opset for opset in plain.opset_import if opset.domain in ("", "ai.onnx")]
     del plain.opset_import[:]
     plain.opset_import.extend(opsets)
     return plain
 
 
-def _plain_node(
-    node: onnx.NodeProto, stored: dict[str, onnx.TensorProto], made: dict[str, onnx.TensorProto]
-) -> onnx.NodeProto | None:
-    """Return the node in its plain form, or None if it only widened a weight."""
-    if node.op_type == "Cast" and node.input[0] in stored:
-        weight = stored[node.input[0]]
-        if weight.data_type == onnx.TensorProto.FLOAT16 and _attribute(node, "to") == onnx.TensorProto.FLOAT:
-            widened = numpy_helper.to_array(weight).astype(np.float32)
-            made[node.output[0]] = numpy_helper.from_array(widened, node.output[0])
-            return None
-    if node.op_type == "MatMulNBits":
-        name = f"{node.input[1]}.plain"
-        made[name] = numpy_helper.from_array(_dequantized(node, stored), name)
-        return helper.make_node("MatMul", [node.input[0], name], list(node.output), node.name)
-    return node
+def _depending_on(nodes: list[onnx.NodeProto], known: set[str]) -> list[onnx.NodeProto]:
+    """Return the nodes whose every input is known, or becomes known by one of them."""
+    found = []
+    for node in nodes:
+        if node.input and all(not name or name in known for name in node.input):
+            found.append(node)
+            known = known | set(node.output)
+    return found
+
+
+def _computed(
+    nodes: list[onnx.NodeProto], stored: dict[str, onnx.TensorProto], wanted: set[str], model: onnx.ModelProto
+) -> dict[str, onnx.TensorProto]:
+    """Run nodes that need no input; return those of their outputs that are wanted."""
+    names = [name for node in nodes for name in node.output if name in wanted]
+    if not names:
+        return {}
+    used = {name for node in nodes for name in node.input}
+    outputs = [onnx.ValueInfoProto(name=name) for name in names]
+    weights = [tensor for name, tensor in stored.items() if name in used]
+    graph = helper.make_graph(nodes, "weights", [], outputs, weights)
+    alone = helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
+    session = ort.InferenceSession(alone.SerializeToString(), providers=["CPUExecutionProvider"])
+    arrays = session.run(names, {})
+    return {name: numpy_helper.from_array(array, name) for name, array in zip(names, arrays, strict=True)}
+
+
+def _plain_product(node: onnx.NodeProto, stored: dict[str, onnx.TensorProto]) -> onnx.NodeProto:
+    """Return the node, or a MatMul for a MatMulNBits; its matrix joins `stored`."""
+    if node.op_type != "MatMulNBits":
+        return node
+    name = f"{node.input[1]}.plain"
+    stored[name] = numpy_helper.from_array(_dequantized(node, stored), name)
+    return helper.make_node("MatMul", [node.input[0], name], list(node.output), node.name)
 
 
 def _dequantized(node: onnx.NodeProto, stored: dict[str, onnx.TensorProto]) -> npt.NDArray[np.float32]:
