@@ -3,7 +3,6 @@
 from importlib.metadata import distribution
 from pathlib import Path
 
-from build_engines.graph.storage import Storage
 from build_engines.pointer.build import PointerBuild, PointerNetworks
 from training.recipe import Recipe
 
@@ -22,7 +21,7 @@ def write_bundle(recipe: Recipe) -> None:
     """Build the bundle from the checkpoints, prove it, and write it to `recipe.bundle`."""
     networks = PointerNetworks.load(recipe.codec, recipe.talker)
     documents = {"MODEL_CARD.md": (_DATA / "MODEL_CARD.md").read_text(), "NOTICE": notices()}
-    build = PointerBuild(networks, BUNDLE_ID, VOICES, vocoder_storage=Storage.FLOAT32, documents=documents)
+    build = PointerBuild(networks, BUNDLE_ID, VOICES, documents=documents)
     build.write(recipe.bundle)
 
 
