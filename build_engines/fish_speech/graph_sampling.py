@@ -55,7 +55,8 @@ def draw(logits: Value, repeated: Value, params: DrawParams, uniform: Value, id_
     lowered = graph.where(logits < 0.0, logits * penalty, logits / penalty)
     ranked, order = graph.top(graph.where(repeated, lowered, logits), id_count)
     is_first = (np.arange(id_count) == 0)[None]
-    kept = (_running_sum(graph.op("Softmax", [ranked], axis=-1)) <= params.top_p) | graph.constant(is_first)
+    within = _running_sum(graph.op("Softmax", [ranked], axis=-1)) <= params.top_p
+    kept = within | graph.constant(is_first) | (params.top_p >= 1.0)
     warm = graph.op("Max", [params.temperature, np.asarray(_LOWEST_TEMPERATURE, np.float32)])
     scaled = graph.where(kept, ranked / warm, np.asarray(_DROPPED, np.float32))
     cumulative = _running_sum(graph.op("Softmax", [scaled], axis=-1))

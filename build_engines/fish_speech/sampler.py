@@ -59,7 +59,8 @@ def rank(logits: Tensor, params: SamplingParams) -> Ranked:
     ranked, order = torch.topk(logits, logits.shape[-1])
     is_first = torch.arange(logits.shape[-1]) == 0
     cumulative = ranked.softmax(-1).cumsum(-1)
-    kept = (cumulative <= params.top_p) | is_first
+    # At 1 the original drops what lies behind a running sum that rounding took past 1; here nothing is dropped then.
+    kept = (cumulative <= params.top_p) | is_first | (params.top_p >= 1)
     scaled = torch.where(kept, ranked / params.temperature.clamp(min=_LOWEST_TEMPERATURE), _DROPPED)
     return Ranked(scaled.softmax(-1), order)
 
