@@ -59,8 +59,8 @@ def build_plans(
     architectures = options.targets or (open_driver().gpu().architecture,)
     directory = plans_dir / f"{flavor.name}-{'-'.join(architectures)}"
     directory.mkdir(parents=True, exist_ok=True)
-    builder = PlanBuilder(flavor, options, options.targets, directory / TIMING_CACHE, progress)
-    job = _Job(bundle_dir, directory, manifest, builder, architectures, report)
+    plan_builder = PlanBuilder(flavor, options, options.targets, directory / TIMING_CACHE, progress)
+    job = _Job(bundle_dir, directory, manifest, plan_builder, architectures, report)
     prefill, step, vocode = (job.plan(operation) for operation in get_args(Operation))
     plans = PlanManifest(
         schema_version=PLAN_SCHEMA_VERSION,
@@ -86,13 +86,13 @@ class _Job:
     bundle_dir: Path
     directory: Path
     manifest: Manifest
-    builder: PlanBuilder
+    plan_builder: PlanBuilder
     architectures: tuple[str, ...]
     report: Report
 
     @property
     def max_positions(self) -> int:
-        return self.builder.options.max_positions or self.manifest.max_positions
+        return self.plan_builder.options.max_positions or self.manifest.max_positions
 
     def plan(self, operation: Operation) -> PlanFile:
         """Return the plan of one operation, built or kept."""
@@ -109,8 +109,8 @@ class _Job:
             return kept
         started = time.perf_counter()
         model = onnx.load(self.bundle_dir / graph_name)
-        graph = tensorrt_graph(model, operation, self.builder.options.precision, self.max_positions)
-        plan = self.builder.build(graph, profiles)
+        graph = tensorrt_graph(model, operation, self.plan_builder.options.precision, self.max_positions)
+        plan = self.plan_builder.build(graph, profiles)
         seconds = round(time.perf_counter() - started, 1)
         path = self.directory / f"{operation}.plan"
         path.write_bytes(plan)
@@ -124,12 +124,12 @@ class _Job:
         if operation == "prefill":
             return prefill_profiles(min(self.manifest.prefill.chunk_rows, self.max_positions))
         if operation == "step":
-            return step_profiles(self.builder.options.slot_count)
-        return vocode_profiles(self.builder.options.vocode_rows, vocode_frame_counts(self.manifest))
+            return step_profiles(self.plan_builder.options.slot_count)
+        return vocode_profiles(self.plan_builder.options.vocode_rows, vocode_frame_counts(self.manifest))
 
     def _build_key(self, operation: Operation, graph_name: str, profiles: tuple[PlanProfile, ...]) -> str:
         """Return a hash of everything that decides a plan."""
-        flavor, options = self.builder.flavor, self.builder.options
+        flavor, options = self.plan_builder.flavor, self.plan_builder.options
         parts = [
             GRAPH_FORM, operation, self.manifest.hashes[graph_name], flavor.name, flavor.version, self.architectures,
             options.precision, self.max_positions, options.optimization_level, options.workspace_bytes, options.flags,

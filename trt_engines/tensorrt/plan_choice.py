@@ -27,7 +27,7 @@ def choose_plans(
         ManifestError: A plan directory holds an unreadable manifest.
     """
     refusals = []
-    for file in sorted(plans_dir.glob(f"*/{PLAN_MANIFEST_NAME}")):
+    for file in sorted(plans_dir.glob(f"{flavor.name}-*/{PLAN_MANIFEST_NAME}")):
         plans = read_plan_manifest(file.parent)
         if plans.flavor != flavor.name:
             continue

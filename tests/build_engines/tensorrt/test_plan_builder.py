@@ -1,0 +1,151 @@
+"""NVIDIA's own compiler on every graph, with no GPU: TensorRT-RTX builds for SM80 and SM89 and lists what it made."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import onnx
+import pytest
+
+from build_engines.tensorrt.build_plans import vocode_frame_counts
+from build_engines.tensorrt.engine_layers import EngineLayers, engine_layers
+from build_engines.tensorrt.plan_builder import PlanBuilder, profile_shapes
+from build_engines.tensorrt.plan_options import PlanOptions, step_profiles
+from build_engines.tensorrt.tensorrt_graph import Operation, tensorrt_graph
+from build_engines.tiny import make_tiny_bundle
+from trt_engines.errors import BackendError
+from trt_engines.manifest import Manifest
+from trt_engines.manifest_loading import load_manifest
+from trt_engines.tensorrt.flavor import load_flavor
+from trt_engines.tensorrt.log import tensorrt_log
+from trt_engines.tensorrt.plan_manifest import PlanProfile
+
+pytest.importorskip("tensorrt_rtx", reason="NVIDIA's compiler is an extra: pip install 'antiphon[tensorrt-rtx]'")
+
+ROOT = Path(__file__).parents[3]
+OPTIONS = PlanOptions("tensorrt-rtx")
+DTYPES = {
+    onnx.TensorProto.FLOAT: "Float",
+    onnx.TensorProto.FLOAT16: "Half",
+    onnx.TensorProto.INT32: "Int32",
+    onnx.TensorProto.BOOL: "Bool",
+}
+
+
+@dataclass(frozen=True)
+class Built:
+    """One plan with what went in and what the compiler says came out."""
+
+    graph: onnx.ModelProto
+    profiles: tuple[PlanProfile, ...]
+    plan: bytes
+    listing: EngineLayers
+
+
+def _build(bundle_dir: Path, manifest: Manifest, operation: Operation, profiles: tuple[PlanProfile, ...]) -> Built:
+    flavor = load_flavor("tensorrt-rtx")
+    names = {"prefill": manifest.prefill.graph, "step": manifest.step.graph, "vocode": manifest.vocode.graph}
+    model = onnx.load(bundle_dir / names[operation])
+    graph = tensorrt_graph(model, operation, "float16", manifest.max_positions)
+    log = tensorrt_log(flavor)
+    log.recorded = []
+    plan = PlanBuilder(flavor, OPTIONS, ("sm80", "sm89")).build(graph, profiles)
+    listing = engine_layers(log.recorded)
+    log.recorded = None
+    return Built(graph, profiles, plan, listing)
+
+
+def _all(bundle_dir: Path, rows: int) -> dict[str, Built]:
+    """Build every graph of a bundle for one shape each."""
+    manifest = load_manifest(bundle_dir)
+    shapes: dict[Operation, PlanProfile] = {
+        "prefill": PlanProfile(1, manifest.prefill.chunk_rows),
+        "step": PlanProfile(rows, 1),
+        "vocode": PlanProfile(rows, vocode_frame_counts(manifest)[0]),
+    }
+    return {name: _build(bundle_dir, manifest, name, (profile,)) for name, profile in shapes.items()}
+
+
+@pytest.fixture(scope="module")
+def tiny_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny bundle."""
+    bundle_dir = tmp_path_factory.mktemp("tiny") / "bundle"
+    make_tiny_bundle(bundle_dir)
+    return bundle_dir
+
+
+@pytest.fixture(scope="module", params=["tiny", "default"])
+def built(request: pytest.FixtureRequest, tiny_dir: Path) -> dict[str, Built]:
+    """Every plan of the tiny and of the default bundle."""
+    bundle_dir = tiny_dir if request.param == "tiny" else ROOT / "voices" / "default"
+    if not (bundle_dir / "manifest.json").exists():
+        pytest.skip("the default bundle is not in this checkout")
+    return _all(bundle_dir, 4)
+
+
+def test_inputs_and_outputs_are_the_declared_ones(built: dict[str, Built]) -> None:
+    """Names, dtypes and profile shapes of every plan are those of its graph."""
+    for made in built.values():
+        declared = {item.name: DTYPES[item.type.tensor_type.elem_type] for item in _ends(made.graph)}
+        assert declared == {tensor.name: tensor.dtype for tensor in made.listing.tensors}
+        shapes = profile_shapes(made.graph, made.profiles[0])
+        found = {tensor.name: tensor.shapes[0] for tensor in made.listing.tensors if tensor.is_input}
+        assert {name: (shape, shape) for name, shape in shapes.items()} == found
+
+
+def test_every_attention_is_one_fused_kernel(built: dict[str, Built]) -> None:
+    """As many multi-head attention kernels as the graph has Attention nodes."""
+    for made in built.values():
+        wanted = sum(node.op_type == "Attention" for node in made.graph.graph.node)
+        assert wanted == sum(layer.is_fused_attention for layer in made.listing.layers)
+
+
+def test_caches_are_written_in_place(built: dict[str, Built]) -> None:
+    """One kernel reads and writes each cache under its output's name; none copies it to another tensor of that size."""
+    for name in ("prefill", "step"):
+        made = built[name]
+        for node in made.graph.graph.node:
+            if node.op_type == "TensorScatter":
+                written = [layer for layer in made.listing.layers if node.output[0] in layer.outputs]
+                assert 1 == len(written)
+                assert node.output[0] in written[0].inputs
+                assert not made.listing.touching(node.input[0])
+
+
+def test_attention_of_the_default_voice_reads_its_cache_as_it_lies() -> None:
+    """In the step of the voice that ships, nothing but the scatter and the fused attention touches a cache."""
+    bundle_dir = ROOT / "voices" / "default"
+    if not (bundle_dir / "manifest.json").exists():
+        pytest.skip("the default bundle is not in this checkout")
+    manifest = load_manifest(bundle_dir)
+    made = _build(bundle_dir, manifest, "step", (PlanProfile(1, 1),))
+    for layer in range(manifest.kv.layers):
+        for cache in (f"k_{layer}_out", f"v_{layer}_out"):
+            readers = [item for item in made.listing.touching(cache) if cache not in item.outputs]
+            assert readers
+            assert all(item.is_fused_attention for item in readers), cache
+
+
+def test_two_builds_are_the_same_bytes(tiny_dir: Path) -> None:
+    """A plan depends on nothing but its graph, shapes and options."""
+    manifest = load_manifest(tiny_dir)
+    first, second = (_build(tiny_dir, manifest, "prefill", (PlanProfile(1, 16),)) for _ in range(2))
+    assert first.plan == second.plan
+
+
+def test_targets_that_rtx_has_no_code_for_are_refused(tiny_dir: Path) -> None:
+    """sm90 is refused with the list of those that work."""
+    manifest = load_manifest(tiny_dir)
+    graph = tensorrt_graph(onnx.load(tiny_dir / manifest.prefill.graph), "prefill", "float16", 64)
+    with pytest.raises(BackendError, match=r"builds for sm75, sm80, .*, not for 'sm90'"):
+        PlanBuilder(load_flavor("tensorrt-rtx"), OPTIONS, ("sm90",)).build(graph, (PlanProfile(1, 16),))
+
+
+def test_a_graph_that_tensorrt_cannot_read_is_refused_in_its_words(tiny_dir: Path) -> None:
+    """A cache without a fixed length, as bundles have it, is named."""
+    model = onnx.load(tiny_dir / "graphs" / "prefill.onnx")
+    with pytest.raises(BackendError, match=r"cannot read prefill: .*static sequence length"):
+        PlanBuilder(load_flavor("tensorrt-rtx"), OPTIONS, ("sm89",)).build(model, step_profiles(1))
+
+
+def _ends(model: onnx.ModelProto) -> list[onnx.ValueInfoProto]:
+    return [*model.graph.input, *model.graph.output]
