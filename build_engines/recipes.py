@@ -31,8 +31,8 @@ class Tolerance:
         draw_share: share of draws that torch would have drawn otherwise with the same random number.
         sample_error: of a sample, relative to the loudest of its segment.
         spectrum_error_db: mean difference of the spectra.
-        holds_phase: whether a vocoder with a pitch of its own is held to `sample_error`. Rounded weights shift the pitch
-            by so little that nobody hears it, but after a second the phase of every sample is another.
+        holds_phase: whether a vocoder with a pitch of its own is held to `sample_error`. Rounded weights shift the
+            pitch by so little that nobody hears it, but after a second the phase of every sample is another.
     """
 
     cache_error: float

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import onnx
 from onnx import helper, numpy_helper
 
-from build_engines.graph.quantization import BLOCK_SIZE, ZERO_POINT, quantize_blocks
+from build_engines.graph.quantization import ZERO_POINT, is_worth_packing, quantize_blocks
 from build_engines.graph.storage import Storage
 from build_engines.graph.value import Value
 from build_engines.graph.weight_file import LEAST_BYTES, WeightFile
@@ -96,7 +96,7 @@ class GraphBuilder:
         """
         if self.storage is Storage.FLOAT32 or array.ndim < 2:
             return self.initializer(name, array.astype(np.float32))
-        if self.storage is Storage.PACKED and array.shape[-1] >= BLOCK_SIZE:
+        if self.storage is Storage.PACKED and is_worth_packing(array.shape):
             return self._unpacked(name, array)
         narrow = array.astype(np.float16)
         if not np.isfinite(narrow).all():

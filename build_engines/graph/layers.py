@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from build_engines.graph.builder import CONTRIB_DOMAIN
-from build_engines.graph.quantization import BLOCK_SIZE, quantize_blocks
+from build_engines.graph.quantization import BLOCK_SIZE, is_worth_packing, quantize_blocks
 from build_engines.graph.storage import Storage
 from build_engines.graph.value import Value
 
@@ -23,7 +23,7 @@ def linear(hidden: Value, weights: Weights, name: str) -> Value:
 def project(hidden: Value, name: str, matrix: npt.NDArray[np.float32]) -> Value:
     """Multiply by a matrix [outputs, inputs] in the graph's storage format."""
     graph = hidden.graph
-    if graph.storage is not Storage.INT8 or matrix.shape[1] < BLOCK_SIZE:
+    if graph.storage is not Storage.INT8 or not is_worth_packing(matrix.shape):
         return hidden @ graph.weight(name, matrix).transpose(1, 0)
     packed, scales = quantize_blocks(matrix)
     return graph.op(

@@ -4,8 +4,14 @@ import numpy as np
 import numpy.typing as npt
 
 BLOCK_SIZE = 64
+_SMALL_SIZE = 1 << 16
 ZERO_POINT = 128
 _LARGEST = 127
+
+
+def is_worth_packing(shape: tuple[int, ...]) -> bool:
+    """Say whether weights of this shape are to be quantized: small ones take no room, and often matter most."""
+    return shape[-1] >= BLOCK_SIZE and int(np.prod(shape)) >= _SMALL_SIZE
 
 
 def quantize_blocks(

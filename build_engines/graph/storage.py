@@ -11,6 +11,8 @@ class Storage(StrEnum):
     PACKED takes a quarter: 8 bits in blocks of 64 that share a scale, float32 again when the graph is loaded.
     INT8 takes a quarter too, and multiplies by the 8 bits themselves (MatMulNBits): the fastest for small batches on a
     CPU, not standard ONNX.
+
+    PACKED and INT8 leave small matrices as float16.
     """
 
     FLOAT32 = "float32"

@@ -30,12 +30,12 @@ def test_equal_small_constants_are_stored_once() -> None:
 @pytest.mark.parametrize(("storage", "worst"), [(Storage.FLOAT32, 0), (Storage.FLOAT16, 1e-3), (Storage.PACKED, 1e-2)])
 def test_weights_come_back_within_their_storage(storage: Storage, worst: float) -> None:
     """A stored matrix is float32 again in the graph, off by no more than its storage rounds."""
-    matrix = np.random.default_rng(0).uniform(-1, 1, (5, 100)).astype(np.float32)
+    matrix = np.random.default_rng(0).uniform(-1, 1, (700, 100)).astype(np.float32)
     graph = GraphBuilder("weights", storage)
-    x = graph.input("x", np.float32, ["N", 5])
+    x = graph.input("x", np.float32, ["N", 700])
     graph.output("y", x @ graph.weight("matrix", matrix), ["N", 100])
 
-    (restored,) = run_graph(graph, x=np.eye(5, dtype=np.float32))
+    (restored,) = run_graph(graph, x=np.eye(700, dtype=np.float32))
     assert np.abs(restored - matrix).max() <= worst
 
 
