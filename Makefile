@@ -88,14 +88,14 @@ clean:
 
 .venv/runtime.stamp: pyproject.toml | .venv/python.stamp
 	@echo "Installing what the server needs (no torch) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[audio]'
 	@touch $@
 
 .venv/developer.stamp: pyproject.toml .ci/install_torch | .venv/python.stamp
 	@echo "Installing the developer's tools and the CPU build of torch ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1' # the first that knows --group
 	@.ci/install_torch $(BIN)/pip
-	@$(BIN)/python -m pip install --quiet -e '.[build]' --group dev
+	@$(BIN)/python -m pip install --quiet -e '.[audio,build]' --group dev
 	@touch $@ .venv/runtime.stamp
 
 .venv/training.stamp: .venv/developer.stamp
