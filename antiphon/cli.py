@@ -4,7 +4,7 @@ The files are imported when their command runs, so that `antiphon --help` is the
 """
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -29,6 +29,8 @@ app = typer.Typer(
 bundle_app = typer.Typer(help="Look at voice bundles.", no_args_is_help=True)
 app.add_typer(bundle_app, name="bundle")
 
+TensorrtBackend = Literal["tensorrt", "tensorrt-rtx"]
+PlanPrecision = Literal["float16", "float32"]
 Server = Annotated[str, typer.Option("--server", "-s", envvar="ANTIPHON_SERVER", help="Host and port of the server.")]
 Key = Annotated[str, typer.Option(envvar="ANTIPHON_API_KEY", help="API key, if one is needed.", show_default=False)]
 Tls = Annotated[bool, typer.Option("--tls", help="Talk to the server over TLS.")]
@@ -120,6 +122,41 @@ def build(context: typer.Context) -> None:
     from antiphon import build as command
 
     command.run(context.args)
+
+
+@app.command("build-engines")
+def build_engines(
+    bundle: Annotated[Path, typer.Argument(help="Directory of the voice bundle.")],
+    backend: Annotated[TensorrtBackend, typer.Option(help="The package that builds, and will run, the plans.")] = (
+        "tensorrt"
+    ),
+    plans: Annotated[Path | None, typer.Option(help="Where plans are kept; `plans` in the bundle if left out.")] = None,
+    slots: Annotated[int, typer.Option(min=1, max=4096, help="Segments spoken at the same time.")] = 32,
+    target: Annotated[
+        list[str] | None, typer.Option(help="GPU to build for, like sm89; this machine's if left out.")
+    ] = None,
+    precision: Annotated[PlanPrecision, typer.Option(help="Of weights, activations and caches.")] = "float16",
+    max_positions: Annotated[int | None, typer.Option(min=1, help="Shorter caches than the voice has.")] = None,
+    optimization_level: Annotated[int, typer.Option(min=0, max=5, help="Higher builds longer.")] = 3,
+    hardware_compatible: Annotated[bool, typer.Option(help="Run on every GPU since Ampere, more slowly.")] = False,
+    version_compatible: Annotated[bool, typer.Option(help="Be read by later versions of the package.")] = False,
+) -> None:
+    """Build the TensorRT plans of a bundle; plans that are still good are kept. Needs the extra `tensorrt`."""
+    from antiphon import build_plans as command
+
+    options = command.plan_options(
+        backend, tuple(target or ()), precision, slots, max_positions, optimization_level,
+        hardware_compatible=hardware_compatible, version_compatible=version_compatible,
+    )  # fmt: skip
+    command.run(bundle, plans, options)
+
+
+@bundle_app.command("report")
+def bundle_report(directory: Annotated[Path, typer.Argument(help="Directory of the bundle.")]) -> None:
+    """Show how exactly each graph of a bundle was found to compute, as a table."""
+    from antiphon import bundle_report as command
+
+    command.run(directory)
 
 
 @bundle_app.command("inspect")

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import cast
 
 import prometheus_client
 import structlog
@@ -23,7 +24,7 @@ from server.synthesizer import Synthesizer
 from server.utterance import UtteranceConfig
 from server.voices import VoiceCatalogue
 from trt_engines.base import Engine
-from trt_engines.engine_options import EngineOptions
+from trt_engines.engine_options import Backend, EngineOptions
 from trt_engines.load import load_engine
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -217,4 +218,5 @@ def bundle_directory(settings: EngineSettings) -> Path:
 def engine_options(settings: EngineSettings) -> EngineOptions:
     """How the settings ask to run the bundle."""
     threads = settings.threads or (len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1)
-    return EngineOptions(slot_count=settings.slot_count, threads=threads)
+    plans_dir = Path(settings.plans_dir) if settings.plans_dir else None
+    return EngineOptions(settings.slot_count, threads, cast("Backend", settings.backend), plans_dir)

@@ -71,7 +71,10 @@ class EngineSettings:
 
     bundle_dir: str = ""
     """Directory of the voice bundle; empty takes the default voice that ships with the server."""
-    backend: str = _choice("onnxruntime", "onnxruntime", "tensorrt")
+    backend: str = _choice("onnxruntime", "onnxruntime", "tensorrt", "tensorrt-rtx")
+    """ONNX Runtime on the CPU, or plans made by `antiphon build-engines` on an NVIDIA GPU."""
+    plans_dir: str = ""
+    """Where TensorRT plans are; empty for `plans` in the bundle."""
     slot_count: int = _number(32, 1, 4096)
     """Rows of the batch: how many segments can be spoken at once."""
     threads: int = _number(0, 0, 1024)

@@ -1,6 +1,10 @@
 """How an engine is to be run; the bundle says what it is."""
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+Backend = Literal["onnxruntime", "tensorrt", "tensorrt-rtx"]
 
 
 @dataclass(frozen=True)
@@ -11,10 +15,14 @@ class EngineOptions:
         slot_count: Slots of the talker and of the vocoder, at least 1.
         threads: CPU threads that a step's rows are shared out over, at least 1. The first
             is the caller's own; the vocoder has but that of its caller.
+        backend: What runs the networks: ONNX Runtime on the CPU, or plans on an NVIDIA GPU.
+        plans_dir: Where plans are, for TensorRT; None for `plans` in the bundle.
     """
 
     slot_count: int
     threads: int = 2
+    backend: Backend = "onnxruntime"
+    plans_dir: Path | None = None
 
     def __post_init__(self) -> None:
         for name in ("slot_count", "threads"):

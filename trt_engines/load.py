@@ -19,8 +19,14 @@ def load_engine(bundle_dir: Path, options: EngineOptions) -> Engine:
     Raises:
         ManifestError: The bundle is not valid; names file, field, value and remedy.
         BackendError: The runtime is missing or cannot load a graph.
+        CudaUnavailableError: TensorRT is to run it, and there is no GPU.
     """
     manifest = load_manifest(bundle_dir)
+    if options.backend != "onnxruntime":
+        from trt_engines.tensorrt.engine import TensorrtOptions, open_tensorrt_engine
+
+        tensorrt = TensorrtOptions(options.backend, options.slot_count, options.plans_dir)
+        return open_tensorrt_engine(bundle_dir, manifest, tensorrt)
     if importlib.util.find_spec("onnxruntime") is None:
         raise BackendError(
             f"{bundle_dir} needs ONNX Runtime, which is not installed. Install it: `pip install 'onnxruntime>=1.32'`."

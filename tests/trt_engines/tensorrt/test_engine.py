@@ -1,6 +1,7 @@
 """Opening an engine: memory, refusals, and what happens when the GPU is too small."""
 
 import logging
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,10 @@ from numpy.typing import NDArray
 
 from tests.trt_engines.double_plans import write_double_plans
 from tests.trt_engines.talker_script import Segment, speak_alone
+from trt_engines.cuda.errors import CudaUnavailableError
+from trt_engines.engine_options import EngineOptions
 from trt_engines.errors import BackendError
+from trt_engines.load import load_engine
 from trt_engines.tensorrt.memory_plan import MemoryPlan
 
 
@@ -72,6 +76,14 @@ def test_missing_plans_come_with_the_command_that_builds_them(
     with pytest.raises(BackendError, match=r"no|No tensorrt plan") as raised:
         open_bench(plans_dir=tmp_path)
     assert command in str(raised.value)
+
+
+def test_without_a_gpu_nothing_but_a_sentence_happens(small_bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver is looked for first: TensorRT, which could end the process, is not even imported."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setitem(sys.modules, "tensorrt", None)
+    with pytest.raises(CudaUnavailableError):
+        load_engine(small_bundle, EngineOptions(1, backend="tensorrt"))
 
 
 def test_half_precision_plans_run(open_bench: Callable, small_bundle: Path, tmp_path: Path) -> None:
