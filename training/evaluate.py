@@ -1,10 +1,12 @@
 """Listens by numbers to the shipped bundle, through the real server and client, beside the codec and the teacher.
 
-Writes `benchmarks/results/voice_quality.json` and prints the table of the model card.
+Writes `benchmarks/results/voice_quality.json` and the table of the bundle's model card. Without a codec checkpoint (a
+clone that has not retrained) the row of the codec is left out.
 """
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,11 +26,13 @@ from training.dataset import trimmed_sentence
 from training.recipe import Recipe
 from training.teacher import Teacher
 from training.templates import agent_sentences
+from training.texts import read_sentences
 from training.tokens import load_codec
 
 SAMPLE_RATE_HZ = 24_000
 SEEDS = (0, 1, 2)
 RESULTS = Path("benchmarks/results/voice_quality.json")
+_BEGIN, _END = "<!-- figures -->", "<!-- end of figures -->"
 _DATA = Path(__file__).parent / "data"
 Samples = npt.NDArray[np.float32]
 
@@ -55,10 +59,12 @@ class Figures:
 
 def sentence_lists() -> dict[str, list[str]]:
     """Return the lists: 20 for evaluation, 50 held out of the training domains, 200 of the kind agents speak."""
+    learned = set(read_sentences())
+    agent = [sentence for sentence in agent_sentences(7000, seed=99) if sentence not in learned]
     return {
         "eval-20": (_DATA / "eval_sentences.txt").read_text().splitlines(),
         "held-out-50": (_DATA / "held_out_sentences.txt").read_text().splitlines(),
-        "agent-200": agent_sentences(7000, seed=99)[-200:],
+        "agent-200": agent[-200:],
     }
 
 
@@ -99,11 +105,15 @@ def render(spectra: npt.NDArray[np.float32], f0_hz: npt.NDArray[np.float32], see
 
 def references(recipe: Recipe) -> dict[str, Callable[[str, int], Samples]]:
     """Return how the teacher and the codec (teacher latents through the bottleneck) say a text."""
-    teacher, codec = Teacher(), load_codec(recipe.codec)
+    teacher = Teacher()
 
     def by_teacher(text: str, seed: int) -> Samples:
         *parts, f0_hz = teacher.spectra(_ids(teacher, text), 1.0)
         return render(np.concatenate(parts).T, f0_hz, seed)
+
+    if not recipe.codec.exists():
+        return {"teacher": by_teacher}
+    codec = load_codec(recipe.codec)
 
     @torch.no_grad()
     def by_codec(text: str, seed: int) -> Samples:
@@ -131,18 +141,21 @@ def evaluate_bundle(recipe: Recipe) -> None:
         seeds = SEEDS if name == "eval-20" else SEEDS[:1]
         said = [samples for seed in seeds for samples in asyncio.run(say_all(recipe.bundle, texts, seed))]
         figures.append(listen("voice", name, texts * len(seeds), said))
-        _write(figures)
+        _write(figures, recipe.bundle)
     for source, say in references(recipe).items():
         for name in ("eval-20", "held-out-50"):
             texts = sentence_lists()[name]
             figures.append(listen(source, name, texts, [say(text, seed) for seed, text in enumerate(texts)]))
-            _write(figures)
+            _write(figures, recipe.bundle)
 
 
-def _write(figures: list[Figures]) -> None:
+def _write(figures: list[Figures], bundle: Path) -> None:
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     RESULTS.write_text(f"{json.dumps([asdict(item) for item in figures], indent=1)}\n")
     print(table(figures))
+    card = bundle / "MODEL_CARD.md"
+    block = f"{_BEGIN}\n{table(figures)}\n{_END}"
+    card.write_text(re.sub(f"{_BEGIN}.*{_END}", block, card.read_text(), flags=re.DOTALL))
 
 
 def table(figures: list[Figures]) -> str:
