@@ -8,7 +8,9 @@ from pathlib import Path
 from build_engines.graph.storage import Storage
 from build_engines.recipes import PointerRecipe
 from build_engines.tiny import make_tiny_bundle
+from trt_engines.errors import EngineError
 from trt_engines.manifest import Manifest
+from trt_engines.manifest_loading import load_manifest
 from trt_engines.manifest_writing import write_manifest
 
 _EXAMPLES = """examples:
@@ -29,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _add_pointer(commands.add_parser("pointer", help="build and prove a bundle from a codec and a talker checkpoint"))
     _add_fish_speech(commands.add_parser("fish-speech-1.5", help="build and prove a bundle from the released files"))
     _add_verify(commands.add_parser("verify", help="prove a bundle again and write the results into its manifest"))
+    _add_half_precision(commands.add_parser("half-precision", help="compare float16 with float32, into the manifest"))
     chosen = parser.parse_args(arguments)
     chosen.command(chosen)
 
@@ -68,6 +71,11 @@ def _add_fish_speech(parser: argparse.ArgumentParser) -> None:
 def _add_verify(parser: argparse.ArgumentParser) -> None:
     _add_checkpoints(parser)
     parser.set_defaults(command=_verify)
+
+
+def _add_half_precision(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("bundle", type=Path, help="directory of the bundle, with golden vectors")
+    parser.set_defaults(command=_compare_half_precision)
 
 
 def _add_checkpoints(parser: argparse.ArgumentParser) -> None:
@@ -119,6 +127,21 @@ def _verify(chosen: argparse.Namespace) -> None:
     verifier = networks.verifier(chosen.bundle, PointerRecipe(), chosen.talker_storage, chosen.vocoder_storage)
     proven = dataclasses.replace(verifier.manifest, verification=verifier.verify())
     _report(write_manifest(chosen.bundle, proven), chosen.bundle)
+
+
+def _compare_half_precision(chosen: argparse.Namespace) -> None:
+    from build_engines.tensorrt.half_parity import BACKEND, half_parity
+    from build_engines.verification.errors import ParityError
+
+    try:
+        results = half_parity(chosen.bundle)
+    except (EngineError, FileNotFoundError, ParityError) as error:
+        raise SystemExit(str(error)) from error
+    manifest = load_manifest(chosen.bundle)
+    others = tuple(result for result in manifest.verification if result.backend != BACKEND)
+    _report(
+        write_manifest(chosen.bundle, dataclasses.replace(manifest, verification=(*others, *results))), chosen.bundle
+    )
 
 
 def _report(manifest: Manifest, bundle_dir: Path) -> None:

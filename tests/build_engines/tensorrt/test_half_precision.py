@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from onnx import TensorProto, numpy_helper, parser
 
+from build_engines.__main__ import main
 from build_engines.graph.builder import GraphBuilder
 from build_engines.graph.layers import project
 from build_engines.graph.storage import Storage
@@ -19,6 +20,7 @@ from build_engines.tensorrt.plain_weights import plain_weights
 from build_engines.tensorrt.tensorrt_graph import tensorrt_graph
 from build_engines.tiny import make_tiny_bundle
 from build_engines.verification.errors import ParityError
+from trt_engines.manifest_loading import load_manifest
 from trt_engines.manifest_writing import write_manifest
 
 
@@ -98,6 +100,13 @@ def test_a_graph_that_half_precision_spoils_is_refused(tiny: Path, monkeypatch: 
     monkeypatch.setitem(half_parity.__globals__["_TOLERANCES"], "logit error", 0.0)
     with pytest.raises(ParityError, match=r"graphs/step.onnx, logit error: .*, allowed 0.0"):
         half_parity(tiny)
+
+
+def test_the_results_go_into_the_manifest(tiny: Path) -> None:
+    """`half-precision` writes its four results beside those of other backends, and not twice."""
+    for _ in range(2):
+        main(["half-precision", str(tiny)])
+    assert 4 == len(load_manifest(tiny).verification)
 
 
 def test_weights_too_large_for_half_precision_are_refused() -> None:
