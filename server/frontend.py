@@ -1,0 +1,39 @@
+"""The front end: segments of text to rows for the talker. Which one a bundle needs, its manifest says."""
+
+from pathlib import Path
+from typing import Protocol
+
+from server.phonemes.phoneme_frontend import PhonemeFrontend
+from server.prepared_segment import PreparedSegment
+from server.voice import Voice
+from trt_engines.errors import ManifestError
+from trt_engines.manifest import MANIFEST_NAME, Manifest
+
+
+class Frontend(Protocol):
+    """Anything that prepares text for the talker of one bundle; called from several threads at once."""
+
+    def prepare(self, text: str, voice: Voice) -> tuple[PreparedSegment, ...]:
+        """Turn a segment of text into one prepared segment, or into several where it does not fit into one.
+
+        The texts of the prepared segments, joined, are the text. A part with nothing to speak has no rows.
+
+        Args:
+            text: A segment as the `SegmentCutter` gives it; any text is accepted.
+            voice: Who shall speak.
+        """
+        ...
+
+
+def load_frontend(bundle_dir: Path, manifest: Manifest) -> Frontend:
+    """Load the front end of a bundle, ready for its first sentence; takes up to a second.
+
+    Raises:
+        ManifestError: The front end is of an unknown kind, or its files are not what it needs.
+    """
+    if manifest.frontend.kind != "phonemes":
+        raise ManifestError(
+            f"{bundle_dir / MANIFEST_NAME}: `frontend.kind` is {manifest.frontend.kind!r}, but this server has only "
+            "'phonemes'; use another bundle or a newer server."
+        )
+    return PhonemeFrontend(bundle_dir, manifest)

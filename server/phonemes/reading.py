@@ -1,0 +1,195 @@
+"""How text is read aloud: a table of rewriting rules, applied in order before the G2P.
+
+The G2P (hibari-tts, after misaki) reads numbers, dates, times, units and abbreviations. The rules here take away what
+writers of markdown leave behind, read what the G2P gets wrong or does not know, and leave it only the punctuation the
+voice was trained on: , . ; : ? ! and double quotes.
+"""
+
+import re
+from itertools import pairwise
+
+from server.phonemes.aligned_text import AlignedText, Replacement
+
+_MONEY = {"$": ("dollar", "cent"), "€": ("euro", "cent"), "£": ("pound", "penny")}
+_CURRENCIES = {"$": "dollars", "€": "euros", "£": "pounds", "¥": "yen", "₹": "rupees", "₩": "won"}
+_ADDRESS_WORDS = {
+    ".": "dot", "/": "slash", "-": "dash", "_": "underscore", "@": "at", "?": "question mark", "=": "equals",
+    "&": "and", "#": "hash", "%": "percent", ":": "colon", "+": "plus", "~": "tilde",
+}  # fmt: skip
+_DOMAINS = "com|org|net|edu|gov|io|co|ai|app|dev|uk|de|fr|eu|info|me|tv|us|ca|au"
+_PER = "second|minute|hour|day|night|week|month|year|person|user|unit|item|piece|seat|mile|kg|lb|gallon|liter"
+_NUMBER = r"\d+(?:,\d{3})*"
+
+
+def _digits(match: re.Match[str]) -> str:
+    """Read digit by digit, in the groups that are written, else in threes: "785-7096" as "7 8 5, 7 0 9 6"."""
+    text = match.group()
+    groups = re.findall(r"\d+", text)
+    if len(groups) == 1:
+        groups = re.findall(r"\d{1,3}", text) if len(text) % 3 != 1 else re.findall(r"\d{4}$|\d{3}", text)
+    return ("plus " if text.startswith("+") else "") + ", ".join(" ".join(group) for group in groups)
+
+
+def _money(match: re.Match[str]) -> str:
+    sign, symbol, whole, fraction, scale = match.groups()
+    unit, subunit = _MONEY[symbol]
+    minus = "minus " if sign else ""
+    if scale:
+        scale = {"k": "thousand", "m": "million", "b": "billion", "bn": "billion"}.get(scale.lower(), scale)
+        return f"{minus}{whole}{fraction or ''} {scale} {unit}s"
+    if fraction and len(fraction) > 3:
+        return f"{minus}{whole}{fraction} {unit}s"
+    subunits = int((fraction or ".00")[1:].ljust(2, "0"))
+    parts = []
+    if whole.strip("0,") or not subunits:
+        parts.append(f"{whole} {unit}{'' if whole == '1' else 's'}")
+    if subunits:
+        plural = "pence" if subunit == "penny" else f"{subunit}s"
+        parts.append(f"{subunits} {subunit if subunits == 1 else plural}")
+    return minus + " and ".join(parts)
+
+
+def _address(match: re.Match[str]) -> str:
+    """Read a web or mail address: its words, and the signs between them by name."""
+    text = re.sub(r"^(?:https?://)?(?:www\.)?|/$", "", match.group(), flags=re.IGNORECASE)
+    return re.sub(r"[^\w]|_", lambda sign: f" {_ADDRESS_WORDS.get(sign.group(), '')} ", text)
+
+
+def _spelled(match: re.Match[str]) -> str:
+    """Spell a code: hyphens make the G2P say each letter and digit."""
+    characters = re.sub(r"\W", "", match.group())
+    switches = sum(left.isdigit() != right.isdigit() for left, right in pairwise(characters))
+    return "-".join(characters) if switches > 1 or " " in match.group() else match.group()
+
+
+def _decimal(match: re.Match[str]) -> str:
+    """Read "2.0" and "1.50" with their zeros, which the G2P drops, and "2.0.1" and "10.0.0.1" with their points."""
+    whole, *fractions = match.group().split(".")
+    if len(fractions) > 1:
+        return (" dot " if len(fractions) > 2 else " point ").join([whole, *fractions])
+    return f"{whole} point {' '.join(fractions[0])}"
+
+
+def _rules(*pairs: tuple[str, Replacement]) -> tuple[tuple[re.Pattern[str], Replacement], ...]:
+    return tuple((re.compile(pattern), replacement) for pattern, replacement in pairs)
+
+
+_TARGET = "\x1a"
+"""Stands for the target of a link while its brackets are taken away; no text holds it."""
+_TAG_OR_TARGET = re.compile(r"</?[A-Za-z][\w:-]*(?:\s+[\w:-]+\s*=\s*(?:\"[^\"]*\"|'[^']*'))*\s*/?>|(?<=\])\([^()\s]*\)")
+# First of all, so that no rule meets a long run of white space.
+_LAYOUT = _rules((r" {2,}", " "), (r"(?: ?\n ?)+", "\n"))
+_MARKUP = _rules(
+    (r"```[\w+-]*", " "),
+    (rf"!?\[(?=[^\[\]\n]*\]{_TARGET})|\]{_TARGET}|{_TARGET}", ""),
+    (r"(?m)^[ \t]*(?:(?:[-*_=]\s?){3,}|[|:\s-]{4,})$", " "),
+    (r"(?m)^[ \t]*(?:#{1,6}|>+|[-*+\u2022—])[ \t]+", ""),
+    (r"(?m)^[ \t]*(\d{1,3})[.)][ \t]+", r"\1, "),
+    (r"\*{2,}|__+|~~|`+", ""),
+    (r"(?<![\w*])[*_](?=\w)|(?<=[\w.,!?])[*_](?![\w*])", ""),
+    (r"\u2022|\\", " "),
+)  # fmt: skip
+_ADDRESSES = _rules(
+    (r"(?i)\b(?:https?://|www\.)[^\s<>\"]*[\w/]", _address),
+    (r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", _address),
+    (rf"(?i)(?<![\w@.-])(?:[a-z][\w-]*\.)+(?:{_DOMAINS})\b(?:/(?:[^\s<>\"]*[\w/])?)?", _address),
+    (r"(?<=[A-Za-z]{2})\.(?=[a-z][a-z0-9])|(?<![\w.])\.(?=[A-Za-z]{2})", " dot "),
+)
+_NUMBERS = _rules(
+    (r"(?<=\d),(?!\d{3}(?!\d))(?=\d)", ", "),
+    (r"\b\d{1,3}(?: 000)+\b", lambda match: match.group().replace(" ", ",")),
+    (r"(?<=\d)\.(?=\d\d\s?[ap]\.?m\b)", ":"),
+    (
+        r"(\d:\d\d|\d\s?[ap]\.?m\.?|\d%)\s?[-—]\s?(?=\d)|(\d)\s?[-—]\s?(?=\d+(?:\.\d+)?%|\d\d?(?::\d\d)?\s?[ap]m|[$€£]\d)",
+        r"\1\2 to ",
+    ),
+    (r"~(?=\s?[$€£]?\d)", "about "),
+    (rf"(?<=\d)/(?=(?:{_PER})s?\b)", " per "),
+    (r"(?<=\d)/(hr|mo|yr)\b", lambda match: " per " + {"hr": "hour", "mo": "month", "yr": "year"}[match.group(1)]),
+    (
+        rf"((?<!\w)-)?(?:US|CA|AU)?([$€£])\s?({_NUMBER})(\.\d+)?(?:\s?(hundred|thousand|million|billion|trillion|bn|[kKmMbB])\b)?",
+        _money,
+    ),
+    (r"(?<=\d)\s?[€£$¥₹₩]|[€£$]|[¥₹₩](?!\s?\d)", lambda match: f" {_CURRENCIES[match.group().strip()]} "),
+    (r"\bv(?=\d+\.\d)", "version "),
+    (r"\b(\d{1,2})-(\d{1,2})-(\d{4})\b", r"\1/\2/\3"),
+    (r"(?:\+?1[\s.-]?)?(?<![\w.])(?:\(\d{3}\)\s?|\d{3}[\s.-])\d{3}[\s.-]\d{4}(?!\w)", _digits),
+    (r"(?<![\w.])\+\d{1,3}(?:[\s.-]?\(?\d{2,4}\)?){2,5}(?!\w)", _digits),
+    (r"(?<![\w.-])\d{3}-\d{4}(?![\w-])", _digits),
+    (r"(?<![\w.-])(?!\d{4}-\d\d-\d\d\b)\d+(?:-\d+){2,}(?![\w-])|(?<![\w.-])\d{4}(?: \d{4}){2,}(?!\w)", _digits),
+    (r"(?<=[Cc]all )(?:911|112|999|411|611)\b|(?<=[Dd]ial )(?:911|112|999|411|611)\b", _digits),
+    (r"(?<![\w.,:/-])(?:0\d+|\d{7,})(?![\w:/-]|[.,]\d)", _digits),
+    (r"\d[\d,]{16,}\d", _digits),
+    (r"(?<![\w)])-(?=\.?\d)", "minus "),
+    (r"(?<![\w.,])\d+(?:\.\d+){2,}(?![\w])|(?<![\w.,])\d+\.\d*0(?!\w|[.,]\d)", _decimal),
+    (r"\b(\d+)\s([123]/[2348])(?![\w/])", r"\1 and \2"),
+    (r"(?<=\d)\s?(?=[½¼¾])", " and "),
+    (r"(?<=\d)\s?\*\s?(?=\d)|(?<=\d)x\b(?!\d)", " times "),
+    (r"(?<=\d)x(?=\d)", " by "),
+    (r"(?<!401)(?:(?<=\d\d)|(?<=\.\d))k\b", " thousand"),
+    (r"\b(\d)'\s?(\d{1,2})\"", r"\1 feet \2 inches"),
+    (r"\b(24|50)/(7|50)\b", r"\1 \2"),
+)
+_WORDS = _rules(
+    (r"(?<![\w-])(?=[A-Z\d]*[A-Z])(?=[A-Z\d]*\d)[A-Z\d]{4,12}(?![\w-])", _spelled),
+    (r"(?<![\w.-])[A-Z](?: [A-Z]){2,}(?![\w.-])", _spelled),
+    (r"\b([A-Ga-g])#(?!\w)", r"\1 sharp"),
+    (r"(?<=\w) 'n' (?=\w)", " and "),
+    (r"\bCO2\b", "C O 2"),
+    (r"([^\W\d_]{20})(?=[^\W\d_]{5})", r"\1 "),
+    # The G2P takes these for "number", "figure" and so on, also where they only end a sentence.
+    (r"\b(no|nos|fig|est|ed|eds|vol|ch|pp)\.(?!\s?\d)", r"\1 ."),
+    # A period right behind it hides a range or a fraction from the G2P.
+    (r"(?<=\d[-/—]\d)(?=[.,;:!?]+(?:\s|$))|(?<=\d[-/—]\d\d)(?=[.,;:!?]+(?:\s|$))", " "),
+    (r"(?<=\d)\s?—\s?(?=\d)", "-"),
+)
+_PUNCTUATION = _rules(
+    (r"(?<!\w)'([^'\n]+)'(?!\w)", r'"\1"'),
+    (r"\(s\)", "s"),
+    (r"\s*(?:—|-{2,})\s*|\s+-\s+|\s*[(\[{)\]}|]\s*", ", "),
+    (r"\.{2,}(?=[\s\"”]*$)", "."),
+    (r"\.{2,}(?=[!?,;:])", ""),
+    (r"\.{2,}", ", "),
+    (r"[!?]*\?[!?]*", "?"),
+    (r"!{2,}", "!"),
+    (r"\s+(?=[,;:])", ""),
+    (r"\s+", " "),
+    (r"([,;:])(?:\s?[,;:])+", r"\1"),
+    (r"\s?[,;:]+(?=\s?[.!?])|(?<=[!?;:]) ?,+|(?<=[a-z]{3}\.) ?,+|^[\s,;:.!?]+", ""),
+    (r",(?=[^\s\d\"”])", ", "),
+)
+# Each group with the signs without which none of its rules can match: most sentences need few of them.
+_TABLE = (
+    (_MARKUP, re.compile(r"[^\w\s.,;:!?'\"()]|_|\d[.)]")),
+    (_ADDRESSES, re.compile(r"[./@]")),
+    (_NUMBERS, re.compile(r"[\d$€£¥₹₩]")),
+    (_WORDS, re.compile(r"[\d#'.]|[A-Z] [A-Z]|[^\W\d_]{25}")),
+    (_PUNCTUATION, re.compile(r"[^\w ]|  |^ ")),
+)
+
+
+def make_readable(text: AlignedText, original: str) -> tuple[str, ...]:
+    """Rewrite a text, in place, so that the G2P reads it as a person would.
+
+    Args:
+        text: Speakable characters only, see `speakable`; lines end in a newline.
+        original: The text as it was written.
+
+    Returns:
+        What was left out of the original because it is meant for machines: tags, and the targets of links.
+    """
+    left_out: list[str] = []
+
+    def removed(match: re.Match[str]) -> str:
+        start, end = text.origin(*match.span())
+        left_out.append(original[start:end])
+        return _TARGET if match.group().startswith("(") else " "
+
+    for pattern, replacement in _LAYOUT:
+        text.sub(pattern, replacement)
+    text.sub(_TAG_OR_TARGET, removed)
+    for rules, signs in _TABLE:
+        if signs.search(text.text):
+            for pattern, replacement in rules:
+                text.sub(pattern, replacement)
+    return tuple(left_out)
