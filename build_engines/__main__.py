@@ -5,6 +5,7 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
+from build_engines.errors import CheckpointError, ParityError
 from build_engines.graph.storage import Storage
 from build_engines.recipes import PointerRecipe
 from build_engines.tiny import make_tiny_bundle
@@ -33,7 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _add_verify(commands.add_parser("verify", help="prove a bundle again and write the results into its manifest"))
     _add_half_precision(commands.add_parser("half-precision", help="compare float16 with float32, into the manifest"))
     chosen = parser.parse_args(arguments)
-    chosen.command(chosen)
+    try:
+        chosen.command(chosen)
+    except (CheckpointError, EngineError, FileExistsError, FileNotFoundError, ParityError) as error:
+        raise SystemExit(str(error)) from error
 
 
 def _add_tiny(parser: argparse.ArgumentParser) -> None:
@@ -108,16 +112,11 @@ def _build_pointer(chosen: argparse.Namespace) -> None:
 
 def _build_fish_speech(chosen: argparse.Namespace) -> None:
     from build_engines.fish_speech.build import FishBuild  # torch is slow to load and tiny needs none
-    from build_engines.fish_speech.errors import CheckpointError
-    from build_engines.verification.errors import ParityError
 
     build = FishBuild(
         chosen.checkpoint, chosen.id, chosen.storage, chosen.codec_storage, upstream_compat=chosen.upstream_compat
     )
-    try:
-        _report(build.write(chosen.out), chosen.out)
-    except (CheckpointError, ParityError, FileExistsError) as error:
-        raise SystemExit(str(error)) from error
+    _report(build.write(chosen.out), chosen.out)
 
 
 def _verify(chosen: argparse.Namespace) -> None:
@@ -131,12 +130,8 @@ def _verify(chosen: argparse.Namespace) -> None:
 
 def _compare_half_precision(chosen: argparse.Namespace) -> None:
     from build_engines.tensorrt.half_parity import BACKEND, half_parity
-    from build_engines.verification.errors import ParityError
 
-    try:
-        results = half_parity(chosen.bundle)
-    except (EngineError, FileNotFoundError, ParityError) as error:
-        raise SystemExit(str(error)) from error
+    results = half_parity(chosen.bundle)
     manifest = load_manifest(chosen.bundle)
     others = tuple(result for result in manifest.verification if result.backend != BACKEND)
     _report(

@@ -4,10 +4,10 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from build_engines.errors import CheckpointError
 from build_engines.fish_speech.codec import FishCodec
 from build_engines.fish_speech.codec_checkpoint import load_codec
 from build_engines.fish_speech.codec_config import CodecConfig, codec_config
-from build_engines.fish_speech.errors import CheckpointError
 from build_engines.fish_speech.talker import FishTalker
 from build_engines.fish_speech.talker_checkpoint import load_talker
 from build_engines.fish_speech.talker_config import talker_config_from_json

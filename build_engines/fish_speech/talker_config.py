@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from build_engines.fish_speech.errors import CheckpointError
+from build_engines.errors import CheckpointError
 from build_engines.networks.transformer import TransformerConfig
 
 

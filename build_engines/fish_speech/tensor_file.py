@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from build_engines.fish_speech.errors import CheckpointError
+from build_engines.errors import CheckpointError
 
 _FLOATS = (torch.float32, torch.bfloat16, torch.float16)
 _NAMES_SHOWN = 5

@@ -5,7 +5,7 @@ import binascii
 import json
 from pathlib import Path
 
-from build_engines.fish_speech.errors import CheckpointError
+from build_engines.errors import CheckpointError
 from build_engines.fish_speech.talker_config import TokenIds
 
 _END_OFFSET = 4

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from build_engines.errors import ParityError
 from build_engines.fish_speech.causal import Past
 from build_engines.fish_speech.checkpoint import FishCheckpoint
 from build_engines.fish_speech.recipe import FishTolerance
 from build_engines.fish_speech.talker_run import TalkerRun, speak
 from build_engines.fish_speech.talker_trace import SpokenRows, redraw, trace_caches
 from build_engines.fish_speech.talker_weights import TalkerWeights
-from build_engines.verification.errors import ParityError
 from build_engines.verification.graph_runner import BACKEND, GraphRunner
 from build_engines.verification.vocoder_parity import VocoderDriver
 from trt_engines.manifest import Manifest, ParitySpec

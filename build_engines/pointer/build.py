@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from build_engines.errors import CheckpointError
 from build_engines.graph.storage import Storage
 from build_engines.networks.latent_codec import LatentCodec, LatentCodecConfig
 from build_engines.networks.offline_vocoder import OfflineVocoder
@@ -44,11 +45,15 @@ class PointerNetworks:
         codec_config: LatentCodecConfig | None = None,
         talker_config: PointerTalkerConfig | None = None,
     ) -> "PointerNetworks":
-        """Load training checkpoints: the keys `codec` and `talker` hold the weights. Only tensors are unpickled."""
+        """Load training checkpoints: the keys `codec` and `talker` hold the weights. Only tensors are unpickled.
+
+        Raises:
+            CheckpointError: A file does not hold the weights of its network.
+        """
         codec = LatentCodec(codec_config or LatentCodecConfig())
         talker = PointerTalker(talker_config or PointerTalkerConfig())
-        codec.load_state_dict(torch.load(codec_checkpoint, map_location="cpu", weights_only=True)["codec"])
-        talker.load_state_dict(torch.load(talker_checkpoint, map_location="cpu", weights_only=True)["talker"])
+        _load_weights(codec, codec_checkpoint, "codec")
+        _load_weights(talker, talker_checkpoint, "talker")
         return cls(codec.eval(), talker.eval())
 
     def verifier(
@@ -120,6 +125,21 @@ class PointerBuild:
         results = verifier.verify()
         write_golden(verifier)
         return write_manifest(bundle_dir, dataclasses.replace(verifier.manifest, verification=results))
+
+
+def _load_weights(network: torch.nn.Module, path: Path, key: str) -> None:
+    state = torch.load(path, map_location="cpu", weights_only=True)
+    if key not in state:
+        raise CheckpointError(
+            f"{path} has the keys {', '.join(sorted(state))} but not {key!r}; give a {key} checkpoint of "
+            "`python -m training`."
+        )
+    try:
+        network.load_state_dict(state[key])
+    except RuntimeError as error:
+        raise CheckpointError(
+            f"{path} holds a {key} of other sizes: {error}. Give the configuration that it was trained with."
+        ) from error
 
 
 def arrays_of(network: torch.nn.Module) -> dict[str, npt.NDArray[np.float32]]:

@@ -11,10 +11,10 @@ import onnx
 import onnxruntime as ort
 from onnx import helper
 
+from build_engines.errors import ParityError
 from build_engines.tensorrt.half_precision import half_precision
 from build_engines.tensorrt.log_mel import mel_distance_db
 from build_engines.tensorrt.plain_weights import plain_weights
-from build_engines.verification.errors import ParityError
 from trt_engines.manifest import Manifest, ParitySpec
 from trt_engines.manifest_loading import load_manifest
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
+from build_engines.errors import ParityError
 from build_engines.networks.offline_vocoder import OfflineVocoder
 from build_engines.networks.pointer_talker import PointerTalker
 from build_engines.pointer.stop_rule import StopRule
 from build_engines.recipes import PointerRecipe, TalkerCorner, Tolerance, VocoderCorner
-from build_engines.verification.errors import ParityError
 from build_engines.verification.graph_runner import BACKEND, GraphRunner
 from build_engines.verification.talker_parity import talker_parity
 from build_engines.verification.talker_run import TalkerDriver

@@ -31,5 +31,14 @@ def test_a_checkpoint_of_another_size_is_refused(tmp_path: Path) -> None:
     small = LatentCodec(LatentCodecConfig(wide=32, narrow=32))
     torch.save({"codec": small.state_dict()}, tmp_path / "codec.pt")
 
-    with pytest.raises(RuntimeError, match="size mismatch"):
+    with pytest.raises(SystemExit, match=r"codec\.pt holds a codec of other sizes: (?s:.*)size mismatch"):
         main(["verify", str(tmp_path), "--codec", str(tmp_path / "codec.pt"), "--talker", str(tmp_path / "talker.pt")])
+
+
+def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path) -> None:
+    """A file without the weights says what it has, what it lacks, and where to get it."""
+    torch.save({"optimizer": {}, "step": 1}, tmp_path / "codec.pt")
+    arguments = ["pointer", str(tmp_path / "out"), "--codec", str(tmp_path / "codec.pt"), "--talker", "talker.pt"]
+
+    with pytest.raises(SystemExit, match="has the keys optimizer, step but not 'codec'; give a codec checkpoint of"):
+        main(arguments)

@@ -10,15 +10,14 @@ import torch
 from safetensors.torch import load_file
 
 from build_engines.__main__ import main
+from build_engines.errors import CheckpointError, ParityError
 from build_engines.fish_speech import build as build_module
 from build_engines.fish_speech.build import FishBuild
 from build_engines.fish_speech.bundle import FishBundle
 from build_engines.fish_speech.checkpoint import load_checkpoint
-from build_engines.fish_speech.errors import CheckpointError
 from build_engines.fish_speech.recipe import FISH_TOLERANCES
 from build_engines.fish_speech.verify import FishVerifier
 from build_engines.graph.storage import Storage
-from build_engines.verification.errors import ParityError
 from trt_engines.manifest_loading import load_manifest
 
 

@@ -11,10 +11,10 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
+from build_engines.errors import CheckpointError
 from build_engines.fish_speech.checkpoint import load_checkpoint
 from build_engines.fish_speech.codec_checkpoint import load_codec
 from build_engines.fish_speech.codec_config import CodecConfig, codec_config
-from build_engines.fish_speech.errors import CheckpointError
 from build_engines.fish_speech.talker_checkpoint import fill_talker, load_talker, unfilled_talker
 from build_engines.fish_speech.talker_config import TokenIds, talker_config, talker_config_from_json
 from build_engines.fish_speech.tensor_file import tensors_from_pth

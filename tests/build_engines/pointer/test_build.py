@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from build_engines.errors import ParityError
 from build_engines.graph.storage import Storage
 from build_engines.pointer.build import PointerBuild, PointerNetworks
 from build_engines.recipes import TOLERANCES, PointerRecipe, TalkerCorner, Tolerance, VocoderCorner
 from build_engines.tiny import TINY_CODEC, TINY_TALKER
-from build_engines.verification.errors import ParityError
 from trt_engines.manifest_loading import load_manifest
 
 QUICK = PointerRecipe((TalkerCorner(2, 64, 64),), (VocoderCorner(2, 2),), steps=6)

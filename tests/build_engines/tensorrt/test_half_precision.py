@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, numpy_helper, parser
 
 from build_engines.__main__ import main
+from build_engines.errors import ParityError
 from build_engines.graph.builder import GraphBuilder
 from build_engines.graph.layers import project
 from build_engines.graph.storage import Storage
@@ -19,7 +20,6 @@ from build_engines.tensorrt.half_precision import half_precision
 from build_engines.tensorrt.plain_weights import plain_weights
 from build_engines.tensorrt.tensorrt_graph import tensorrt_graph
 from build_engines.tiny import make_tiny_bundle
-from build_engines.verification.errors import ParityError
 from trt_engines.manifest_loading import load_manifest
 from trt_engines.manifest_writing import write_manifest
 

@@ -7,11 +7,11 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
+from build_engines.errors import ParityError
 from build_engines.graph.storage import Storage
 from build_engines.pointer.build import PointerNetworks
 from build_engines.recipes import PointerRecipe, TalkerCorner, VocoderCorner
 from build_engines.tiny import make_tiny_bundle
-from build_engines.verification.errors import ParityError
 from build_engines.verification.golden import write_golden
 from build_engines.verification.verify import PointerVerifier
 from trt_engines.manifest_writing import write_manifest
