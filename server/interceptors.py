@@ -65,7 +65,19 @@ class CallInterceptor(aio.ServerInterceptor):
         async def call(request: object, context: Context) -> object:
             return await self._call(behavior, labels, request, context)
 
-        return make(call, _tolerant(handler.request_deserializer), handler.response_serializer)
+        deserialize = _tolerant(self._counted(self._metrics.received, labels, handler.request_deserializer))
+        return make(call, deserialize, self._counted(self._metrics.sent, labels, handler.response_serializer))
+
+    def _counted(
+        self, count: Callable[[Labels], None], labels: Labels, convert: Callable[[Any], Any] | None
+    ) -> Callable[[Any], Any]:
+        """Counts a message whenever it is read or written."""
+
+        def counted(message: object) -> object:
+            count(labels)
+            return convert(message) if convert else message
+
+        return counted
 
     async def _call(self, behavior: Behavior, labels: Labels, request: object, context: Context) -> object:
         metadata = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
@@ -75,7 +87,7 @@ class CallInterceptor(aio.ServerInterceptor):
         try:
             self._keys.check(metadata.get("authorization"))
             await context.send_initial_metadata(((REQUEST_ID_KEY, request_id),))
-            response = await behavior(_checked(request, call), context)
+            response = await behavior(_checked(request), context)
             call.end(grpc.StatusCode.OK)
             return response
         except AntiphonError as error:
@@ -101,9 +113,6 @@ class _Call:
         self._started_s = time.monotonic()
         metrics.started(labels)
 
-    def received(self) -> None:
-        self._metrics.received(self._labels)
-
     def end(self, code: grpc.StatusCode, reason: str = "") -> None:
         seconds = time.monotonic() - self._started_s
         self._metrics.handled(self._labels, code.name, seconds)
@@ -117,31 +126,30 @@ class _Malformed:
     """Stands for a message that could not be read."""
 
 
-def _tolerant(deserialize: Callable[[bytes], object] | None) -> Callable[[bytes], object]:
+def _tolerant(deserialize: Callable[[bytes], object]) -> Callable[[bytes], object]:
     """Lets a message that cannot be read reach the call, which refuses it with a sentence; gRPC alone says nothing."""
 
     def deserialized(data: bytes) -> object:
         try:
-            return deserialize(data) if deserialize else data
+            return deserialize(data)
         except message.DecodeError:
             return _Malformed()
 
     return deserialized
 
 
-def _checked(request: object, call: _Call) -> object:
+def _checked(request: object) -> object:
     if isinstance(request, message.Message | _Malformed):
-        return _readable(request, call)
-    return _readable_each(request, call)
+        return _readable(request)
+    return _readable_each(request)
 
 
-async def _readable_each(requests: Any, call: _Call) -> AsyncIterator[object]:  # noqa: ANN401 - gRPC's own iterator
+async def _readable_each(requests: Any) -> AsyncIterator[object]:  # noqa: ANN401 - gRPC's own iterator
     async for request in requests:
-        yield _readable(request, call)
+        yield _readable(request)
 
 
-def _readable(request: object, call: _Call) -> object:
-    call.received()
+def _readable(request: object) -> object:
     if isinstance(request, _Malformed):
         raise InvalidRequestError(
             "A request message cannot be read: it is cut off, of another type, or holds text that is not UTF-8. "

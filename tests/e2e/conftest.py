@@ -1,4 +1,7 @@
-"""A real server on the tiny bundle behind a real socket, for one test at a time, and clients for it."""
+"""A real server on the tiny bundle behind a real socket, one for all tests, and clients for it.
+
+Everything runs on one event loop for the whole session, because gRPC wants one loop in a process.
+"""
 
 import asyncio
 import dataclasses
@@ -6,6 +9,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from grpc import aio
 
 from antiphon.v1.text_to_speech_service_pb2_grpc import TextToSpeechServiceStub
@@ -17,47 +21,53 @@ from server.config import EngineSettings, ListenSettings, Settings
 ONCE = ConnectionOptions(retry=Retry(attempt_count=1))
 
 
-@pytest.fixture
-def settings(tiny_bundle: Path) -> Settings:
-    """A server of eight slots on any free port; a test module may override it."""
-    return Settings(
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts every test of this folder on the loop of the session."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+def server_settings(bundle_dir: Path, **admission: float) -> Settings:
+    """A server of eight slots on any free port, with these limits of admission."""
+    settings = Settings(
         listen=ListenSettings(port=0, metrics_port=-1),
-        engine=EngineSettings(bundle_dir=str(tiny_bundle), slot_count=8, threads=1),
+        engine=EngineSettings(bundle_dir=str(bundle_dir), slot_count=8, threads=1),
     )
+    return dataclasses.replace(settings, admission=dataclasses.replace(settings.admission, **admission))
 
 
-@pytest.fixture
-async def app(settings: Settings) -> AsyncIterator[App]:
-    """A running server. After the test, every slot and every place must be free again."""
-    async with App(settings) as app:
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def shared_app(tiny_bundle: Path) -> AsyncIterator[App]:
+    """The server of all tests; a module that needs another one overrides it."""
+    async with App(server_settings(tiny_bundle)) as app:
         yield app
-        await idle(app)
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
+async def app(shared_app: App) -> AsyncIterator[App]:
+    """The server for one test, after which every slot and every place must be free again."""
+    yield shared_app
+    await idle(shared_app)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
 async def client(app: App) -> AsyncIterator[AsyncClient]:
     """A client of it that never tries again."""
     async with AsyncClient(f"127.0.0.1:{app.port}", ONCE) as client:
         yield client
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def stub(app: App) -> AsyncIterator[TextToSpeechServiceStub]:
     """The bare contract, for requests that no client library would send."""
     async with aio.insecure_channel(f"127.0.0.1:{app.port}") as channel:
         yield TextToSpeechServiceStub(channel)
 
 
-def with_admission(settings: Settings, **changes: float) -> Settings:
-    """The same settings with other limits of admission."""
-    return dataclasses.replace(settings, admission=dataclasses.replace(settings.admission, **changes))
-
-
-def gauge(app: App, name: str) -> float:
-    """What a metric of the server says now."""
-    value = app.metrics.registry.get_sample_value(name)
-    assert value is not None, name
-    return value
+def gauge(app: App, name: str, **labels: str) -> float:
+    """What a metric of the server says now; 0 if it was never counted."""
+    return app.metrics.registry.get_sample_value(name, labels) or 0.0
 
 
 async def idle(app: App, timeout_s: float = 10.0) -> None:

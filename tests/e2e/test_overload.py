@@ -1,8 +1,11 @@
 """A full server: refused at once, queued on request, and again free."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from antiphon_client.aio import AsyncClient
 from antiphon_client.conversation import Conversation
@@ -10,25 +13,26 @@ from antiphon_client.errors import ServerBusyError
 from antiphon_client.events import AudioChunk, Finished
 from antiphon_client.options import ConnectionOptions, Retry, SpeechOptions
 from server.app import App
-from server.config import Settings
-from tests.e2e.conftest import gauge, with_admission
+from tests.e2e.conftest import gauge, server_settings
 
 FAST = SpeechOptions(seed=7, max_lead_s=3600.0)
 
 
-@pytest.fixture
-def settings(settings: Settings) -> Settings:
-    """Two places, and one seat to wait for them."""
-    return with_admission(settings, max_utterances=2, max_queue=1)
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def shared_app(tiny_bundle: Path) -> AsyncIterator[App]:
+    """A server with two places, and one seat to wait for them."""
+    async with App(server_settings(tiny_bundle, max_utterances=2, max_queue=1)) as app:
+        yield app
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def talkers(client: AsyncClient) -> list[Conversation]:
     """Two utterances that keep both places."""
     conversations = []
     for _ in range(2):
         conversation = client.converse(FAST)
-        await conversation.send_text("Somebody speaks, and does not come to an end. ")
+        await conversation.send_text("Somebody speaks, and does not come to an end.")
+        await conversation.flush()
         async for event in conversation:
             if isinstance(event, AudioChunk):
                 break
@@ -43,13 +47,14 @@ async def spoken(client: AsyncClient, options: SpeechOptions) -> bytes:
 
 async def test_a_full_server_refuses_at_once(app: App, client: AsyncClient, talkers: list[Conversation]) -> None:
     """The refusal has a reason, says when to come back, and is counted; who speaks goes on."""
+    refused_count = gauge(app, "tts_refused_total", reason="SERVER_FULL")
     with pytest.raises(ServerBusyError, match="2 places of this server are taken; try again in") as refusal:
         await spoken(client, FAST)
 
     assert "SERVER_FULL" == refusal.value.reason
     assert refusal.value.retry_after_s is not None
     assert 0 < refusal.value.retry_after_s <= 30
-    assert 1 == app.metrics.registry.get_sample_value("tts_refused_total", {"reason": "SERVER_FULL"})
+    assert refused_count + 1 == gauge(app, "tts_refused_total", reason="SERVER_FULL")
     for talker in talkers:
         await talker.finish()
         assert [Finished] == [type(event) async for event in talker][-1:]
@@ -108,10 +113,11 @@ async def test_a_cancel_leaves_the_queue(app: App, client: AsyncClient, talkers:
 
 async def test_a_client_tries_again_by_itself(app: App, talkers: list[Conversation]) -> None:
     """The client library waits as long as the server says and then speaks."""
+    refused_count = gauge(app, "tts_refused_total", reason="SERVER_FULL")
     retry = ConnectionOptions(retry=Retry(attempt_count=50, max_wait_s=60.0))
     async with AsyncClient(f"127.0.0.1:{app.port}", retry) as client:
         speaking = asyncio.create_task(spoken(client, FAST))
-        while not app.metrics.registry.get_sample_value("tts_refused_total", {"reason": "SERVER_FULL"}):  # noqa: ASYNC110
+        while gauge(app, "tts_refused_total", reason="SERVER_FULL") == refused_count:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         for talker in talkers:
             talker.close()
