@@ -6,7 +6,7 @@ from typing import Protocol
 from server.phonemes.phoneme_frontend import PhonemeFrontend
 from server.prepared_segment import PreparedSegment
 from server.voice import Voice
-from trt_engines.errors import ManifestError
+from trt_engines.errors import BackendError, ManifestError
 from trt_engines.manifest import MANIFEST_NAME, Manifest
 
 
@@ -30,10 +30,24 @@ def load_frontend(bundle_dir: Path, manifest: Manifest) -> Frontend:
 
     Raises:
         ManifestError: The front end is of an unknown kind, or its files are not what it needs.
+        BackendError: The front end needs an extra that is not installed.
     """
-    if manifest.frontend.kind != "phonemes":
-        raise ManifestError(
-            f"{bundle_dir / MANIFEST_NAME}: `frontend.kind` is {manifest.frontend.kind!r}, but this server has only "
-            "'phonemes'; use another bundle or a newer server."
-        )
-    return PhonemeFrontend(bundle_dir, manifest)
+    kind = manifest.frontend.kind
+    if kind == "phonemes":
+        return PhonemeFrontend(bundle_dir, manifest)
+    if kind == "fish_speech":
+        return _fish_frontend(bundle_dir, manifest)
+    raise ManifestError(
+        f"{bundle_dir / MANIFEST_NAME}: `frontend.kind` is {kind!r}, but this server has only 'phonemes' and "
+        "'fish_speech'; use another bundle or a newer server."
+    )
+
+
+def _fish_frontend(bundle_dir: Path, manifest: Manifest) -> Frontend:
+    try:  # only now: the voice that ships needs none of what this imports
+        from server.fish_speech.frontend import load_fish_frontend
+    except ModuleNotFoundError as error:
+        raise BackendError(
+            f"{bundle_dir} needs {error.name}, which is not installed. Install it: `pip install 'antiphon[fish]'`."
+        ) from error
+    return load_fish_frontend(bundle_dir, manifest)
