@@ -18,7 +18,7 @@ from server.service import TextToSpeechService
 _SERVICE = text_to_speech_service_pb2.DESCRIPTOR.services_by_name["TextToSpeechService"].full_name
 _SERVING = health_pb2.HealthCheckResponse.SERVING
 _NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
-_CLOSE_GRACE_S = 5.0
+_CLOSE_GRACE_S = 1.0  # for statuses that are still being sent; speeches have ended by then, or are to be cut off
 
 
 class Listener:
