@@ -18,6 +18,7 @@ from server.step import EngineLimits
 
 _RESUME_SHARE = 0.75  # of the lead limit: who sits out comes back when its lead has fallen to this
 _WAKE_LATE_S = 0.001  # so that the moment has surely passed when the worker looks
+_FEWEST_PREFILL_ROWS = 16  # a smaller piece of a prompt is not worth a call of its own
 
 
 class Planner:
@@ -57,19 +58,21 @@ class Planner:
 
     def prefill(self, runnable: Sequence[UtteranceProgress], now_s: float) -> list[tuple[SegmentProgress, int]]:
         """Return whose prompts to prefill, and how many rows of each."""
-        settings, limits = self._settings, self._limits
-        running_due_s = min((each.clock.end_s for each in runnable if self._is_playing(each, now_s)), default=math.inf)
-        stepping = sum(1 for each in runnable if each.talking and each.talking.is_prefilled)
-        spare_s = running_due_s - now_s - settings.margin_s - self.step_cost.seconds(stepping)
-        spare_rows = min(settings.max_prefill_rows, self.prefill_cost.count_within(spare_s))
+        stepping = [each for each in runnable if each.talking and each.talking.is_prefilled]
+        stepping_due_s = min((each.clock.end_s for each in stepping if each.clock.end_s > now_s), default=math.inf)
+        spare_s = stepping_due_s - now_s - self._settings.margin_s - self.step_cost.seconds(len(stepping))
+        spare_rows = min(self._settings.max_prefill_rows, self.prefill_cost.count_within(spare_s))
         chosen: list[tuple[SegmentProgress, int]] = []
         for utterance in runnable:
             part = utterance.talking
             if part is None or part.is_prefilled:
                 continue
-            rows = min(part.segment.row_count - part.prefilled_rows, limits.prefill_chunk_rows)
-            if rows > spare_rows and (chosen or self.due_s(utterance) > running_due_s):
-                break
+            wanted = min(part.segment.row_count - part.prefilled_rows, self._limits.prefill_chunk_rows)
+            rows = min(wanted, spare_rows)
+            if rows < min(wanted, _FEWEST_PREFILL_ROWS):
+                if chosen or self.due_s(utterance) > stepping_due_s:
+                    break
+                rows = min(wanted, self._settings.max_prefill_rows)
             chosen.append((part, rows))
             spare_rows -= rows
         return chosen
@@ -79,14 +82,26 @@ class Planner:
         ready = [part for each in runnable if (part := each.talking) and part.is_prefilled]
         return ready[: self._settings.max_batch_rows or None]
 
-    def vocode(self, utterances: Iterable[UtteranceProgress], now_s: float) -> list[UtteranceProgress]:
-        """Return whose oldest segment should go to the vocoder, at most one batch full, the nearest deadline first."""
+    def vocode(
+        self, utterances: Iterable[UtteranceProgress], free_slot_count: int, now_s: float
+    ) -> list[UtteranceProgress]:
+        """Return whose oldest segment should go to the vocoder, at most one batch full, the nearest deadline first.
+
+        Args:
+            utterances: All that are at work.
+            free_slot_count: How many of them can be lent a slot of the vocoder.
+            now_s: The moment.
+        """
         settings = self._settings
         frames = settings.max_vocode_frames
         latency_s = settings.margin_s + self.step_cost.seconds(8) + self.vocode_cost.seconds(frames // 2)
         due = sorted((each for each in utterances if each.is_vocode_due(now_s, latency_s)), key=self.due_s)
         chosen: list[UtteranceProgress] = []
         for utterance in due:
+            if utterance.vocoder_slot is None:
+                if not free_slot_count:
+                    continue
+                free_slot_count -= 1
             frames -= utterance.next_vocode().frame_count
             if chosen and frames < 0:
                 break
@@ -111,6 +126,3 @@ class Planner:
         """Return whether a held utterance may join others that run anyway."""
         is_unread = utterance.unread_s >= self._settings.lead_limit_s
         return not is_unread and utterance.ahead_s(now_s) <= utterance.lead_limit_s - utterance.ramp.frame_s
-
-    def _is_playing(self, utterance: UtteranceProgress, now_s: float) -> bool:
-        return utterance.clock.end_s > now_s

@@ -188,8 +188,8 @@ class Scheduler:
     def _pick_vocode(self, now_s: float) -> tuple[VocodeWork, ...]:
         if self._vocode_batch_count == _VOCODE_BATCHES:
             return ()
-        due = self.planner.vocode(self._utterances.values(), now_s)
-        works = tuple(work for utterance in due if (work := self._vocode(utterance)))
+        due = self.planner.vocode(self._utterances.values(), self._slots.free_vocoder_slot_count, now_s)
+        works = tuple(self._vocode(utterance) for utterance in due)
         self._vocode_batch_count += bool(works)
         return works
 
@@ -204,12 +204,9 @@ class Scheduler:
         assert part.slot is not None
         return DecodeWork(part.segment.id, part.slot, part.step_count - 1)
 
-    def _vocode(self, utterance: UtteranceProgress) -> VocodeWork | None:
-        """Hand the oldest segment's next frames to the vocoder, unless it would need a slot and none is free."""
+    def _vocode(self, utterance: UtteranceProgress) -> VocodeWork:
         part, chunk = utterance.active[0], utterance.next_vocode()
         slot = self._slots.lend_vocoder_slot(utterance)
-        if slot is None:
-            return None
         start = part.vocoded_frames
         part.vocoded_frames += chunk.frame_count
         part.expected_audio_frames = chunk.audio_end_frames

@@ -32,10 +32,16 @@ class SlotLending:
             self._released.append(part.slot)
             part.slot = None
 
-    def lend_vocoder_slot(self, utterance: UtteranceProgress) -> int | None:
-        """Return the slot for the oldest segment, lent now if need be; None if none is free."""
+    @property
+    def free_vocoder_slot_count(self) -> int:
+        """How many utterances that have no slot of the vocoder can be lent one."""
+        return self._vocoder_slots.free_count
+
+    def lend_vocoder_slot(self, utterance: UtteranceProgress) -> int:
+        """Return the slot of the oldest segment, lent now if it has none; one must be free then."""
         if utterance.vocoder_slot is None:
             utterance.vocoder_slot = self._vocoder_slots.allocate(utterance.active[0].segment.id)
+        assert utterance.vocoder_slot is not None
         return utterance.vocoder_slot
 
     def free_vocoder_slot(self, utterance: UtteranceProgress) -> None:

@@ -10,15 +10,23 @@ from server.utterance import SegmentId, UtteranceId
 from tests.server.scheduler_rig import STALL_TIMEOUT_S, SchedulerRig
 
 _LEADS_S = st.sampled_from([0.02, 0.3, 2.0, float("inf")])
+_POLICIES = st.builds(
+    SchedulingSettings,
+    max_prefill_rows=st.sampled_from([1, 16, 96]),
+    max_batch_rows=st.sampled_from([0, 1, 2]),
+    max_vocode_frames=st.sampled_from([1, 8, 64]),
+    comfort_lead_s=st.sampled_from([0.0, 0.6]),
+    lead_limit_s=st.sampled_from([0.05, 2.0]),
+    chunk_growth=st.sampled_from([1.0, 2.0]),
+)
 
 
 class SchedulerStorm(RuleBasedStateMachine):
     """Talks to one scheduler in every order that the worker could."""
 
-    @initialize(slot_count=st.integers(1, 4), batch_rows=st.sampled_from([0, 1, 2]), frames=st.sampled_from([0, 7, 60]))
-    def start(self, slot_count: int, batch_rows: int, frames: int) -> None:
-        """Make a scheduler; with few slots, and sometimes a smaller batch."""
-        policy = SchedulingSettings(max_prefill_rows=96, max_batch_rows=batch_rows)
+    @initialize(slot_count=st.integers(1, 4), policy=_POLICIES, frames=st.sampled_from([0, 7, 60]))
+    def start(self, slot_count: int, policy: SchedulingSettings, frames: int) -> None:
+        """Make a scheduler, often with fewer slots than utterances."""
         self.rig = SchedulerRig(slot_count=slot_count, settings=policy, frames_per_segment=frames)
         self.open: list[UtteranceId] = []
         self.texted: list[UtteranceId] = []
