@@ -25,8 +25,13 @@ class Frontend(Protocol):
         ...
 
 
-def load_frontend(bundle_dir: Path, manifest: Manifest) -> Frontend:
+def load_frontend(bundle_dir: Path, manifest: Manifest, custom_dir: Path | None = None) -> Frontend:
     """Load the front end of a bundle, ready for its first sentence; takes up to a second.
+
+    Args:
+        bundle_dir: The bundle.
+        manifest: Its manifest.
+        custom_dir: Where voices that callers made lie, in a bundle that clones.
 
     Raises:
         ManifestError: The front end is of an unknown kind, or its files are not what it needs.
@@ -36,18 +41,18 @@ def load_frontend(bundle_dir: Path, manifest: Manifest) -> Frontend:
     if kind == "phonemes":
         return PhonemeFrontend(bundle_dir, manifest)
     if kind == "fish_speech":
-        return _fish_frontend(bundle_dir, manifest)
+        return _fish_frontend(bundle_dir, manifest, custom_dir)
     raise ManifestError(
         f"{bundle_dir / MANIFEST_NAME}: `frontend.kind` is {kind!r}, but this server has only 'phonemes' and "
         "'fish_speech'; use another bundle or a newer server."
     )
 
 
-def _fish_frontend(bundle_dir: Path, manifest: Manifest) -> Frontend:
+def _fish_frontend(bundle_dir: Path, manifest: Manifest, custom_dir: Path | None) -> Frontend:
     try:  # only now: the voice that ships needs none of what this imports
         from server.fish_speech.frontend import load_fish_frontend
     except ModuleNotFoundError as error:
         raise BackendError(
             f"{bundle_dir} needs {error.name}, which is not installed. Install it: `pip install 'antiphon[fish]'`."
         ) from error
-    return load_fish_frontend(bundle_dir, manifest)
+    return load_fish_frontend(bundle_dir, manifest, custom_dir)

@@ -17,8 +17,8 @@ from trt_engines.manifest import MANIFEST_NAME, Manifest
 
 _COLUMNS = ("phoneme", "advance", "pointer", "dwell")
 _BEGIN_ADVANCE = 5
-_FEWEST_FRAMES, _SLOWEST_PHONEME_S = 2, 0.3
-"""Run-away guard: 0.3 s for every phoneme, about five times what speech takes, and two frames for the pads."""
+_FEWEST_FRAMES, _SLOWEST_PHONEME_MS = 2, 300
+"""Run-away guard: 300 ms for every phoneme, about five times what speech takes, and two frames for the pads."""
 _SENTENCE_ENDS, _PAUSES = ".?!", ",;:"
 _BEFORE_WORD, _BEHIND_WORD = " “,;:.?!", " ”,;:.?!"
 
@@ -111,7 +111,7 @@ class PhonemeFrontend:
         return rows
 
     def _guard_frames(self, phoneme_count: int) -> int:
-        guard = _FEWEST_FRAMES + math.ceil(_SLOWEST_PHONEME_S * self._frame_rate_hz * phoneme_count)
+        guard = _FEWEST_FRAMES + math.ceil(_SLOWEST_PHONEME_MS * phoneme_count * self._frame_rate_hz / 1000)
         prefilled = phoneme_count + 2
         return min(guard, self._max_frames, self._max_positions - prefilled)
 

@@ -125,10 +125,11 @@ def _grouped(spoken: Iterable[tuple[str, tuple[int, int]]], text: str) -> Iterat
     phonemes, char_start, char_end = "", 0, 0
     for word, place in spoken:
         start, end = _whole_words(written, place)
-        if start == end or start < char_end or char_start == char_end:
+        if start == end:
             phonemes = f"{phonemes} {word}".strip()
-            char_start = start if char_start == char_end else char_start
-            char_end = max(char_end, end)
+        elif start < char_end or char_start == char_end:
+            phonemes = f"{phonemes} {word}".strip()
+            char_start, char_end = start if char_start == char_end else char_start, max(char_end, end)
         else:
             yield Pronunciation(phonemes, char_start, char_end)
             phonemes, char_start, char_end = word, start, end
@@ -147,8 +148,9 @@ def _written_words(text: str) -> list[tuple[int, int]]:
         elif bare:
             begin += match.group().index(bare)
             end = begin + len(bare)
-            # The last period of "p.m." and "U.S." belongs to the word.
-            words.append((begin, end + ("." in bare and text[end : end + 1] == ".")))
+            # The last period of "p.m." and "U.S." belongs to the word, and so does the sign of "-5".
+            is_negative = bare[0].isdigit() and text[begin - 1 : begin] == "-"
+            words.append((begin - is_negative, end + ("." in bare and text[end : end + 1] == ".")))
     return words
 
 

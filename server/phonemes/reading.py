@@ -144,10 +144,12 @@ _WORDS = _rules(
     (r"(?<=\d)\s?—\s?(?=\d)", "-"),
 )
 _PUNCTUATION = _rules(
-    (r"(?<!\w)'([^'\n]+)'(?!\w)", r'"\1"'),
+    # The G2P does not know a word that stands between quotes.
+    (r"[\"“”]", ""),
+    (r"(?<!\w)'((?:[^'\n]|(?<=\w)'(?=\w))+)'(?!\w)", r"\1"),
     (r"\(s\)", "s"),
     (r"\s*(?:—|-{2,})\s*|\s+-\s+|\s*[(\[{)\]}|]\s*", ", "),
-    (r"\.{2,}(?=[\s\"”]*$)", "."),
+    (r"\.{2,}(?=\s*$)", "."),
     (r"\.{2,}(?=[!?,;:])", ""),
     (r"\.{2,}", ", "),
     (r"[!?]*\?[!?]*", "?"),
@@ -156,7 +158,7 @@ _PUNCTUATION = _rules(
     (r"\s+", " "),
     (r"([,;:])(?:\s?[,;:])+", r"\1"),
     (r"\s?[,;:]+(?=\s?[.!?])|(?<=[!?;:]) ?,+|(?<=[a-z]{3}\.) ?,+|^[\s,;:.!?]+", ""),
-    (r",(?=[^\s\d\"”])", ", "),
+    (r",(?=[^\s\d])", ", "),
 )
 # Each group with the signs without which none of its rules can match: most sentences need few of them.
 _TABLE = (

@@ -123,7 +123,8 @@ def test_numbers(written: str, spoken: str) -> None:
         ("see (the aside) there", "see, the aside, there"),
         ("well... yes... no...", "well, yes, no ."),
         ("what?!?! no!!! so,,,", "what? no! so,"),
-        ("'single' and rock 'n' roll don't", '"single" and rock and roll don\'t'),
+        ("'It's yes,' and “rock 'n' roll” don't", "It's yes, and rock and roll don't"),
+        ("the dogs' bones and '80s", "the dogs' bones and '80s"),
         ("item(s), Hi,there", "items, Hi, there"),
         (", so", "so"),
         ("a\n  b", "a b"),
@@ -137,7 +138,7 @@ def test_punctuation(written: str, spoken: str) -> None:
 
 @given(st.text("abAB12 .,:;!?-—()[]*_#\"'/$€%@\n", max_size=60))
 def test_any_text_is_read(original: str) -> None:
-    """Reading never fails, and keeps letters: those of the text are those of what is read, but for spelled-out signs."""
+    """Reading never fails, whatever the text is."""
     assert isinstance(read(original), str)
 
 
