@@ -10,6 +10,7 @@ from server.phonemes.pronouncer import Pronouncer
 from server.voice import Voice
 from server.voices import VoiceCatalogue
 from trt_engines.manifest import Manifest
+from trt_engines.manifest_loading import load_manifest
 
 
 @pytest.fixture(scope="session")
@@ -27,9 +28,9 @@ def bundle_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def manifest(tmp_path_factory: pytest.TempPathFactory) -> Manifest:
+def manifest(bundle_dir: Path) -> Manifest:
     """Return the manifest of the tiny bundle."""
-    return make_tiny_bundle(tmp_path_factory.mktemp("tiny"))
+    return load_manifest(bundle_dir)
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,11 @@
 """Rows for the talker: phonemes, words, the end of a segment, segments that are too long."""
 
+# ruff: noqa: RUF001  (phonemes look like other signs)
 import dataclasses
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -160,9 +162,7 @@ def test_any_text(frontend: PhonemeFrontend, voice: Voice, text: str) -> None:
         ("max_positions", 131, "`max_positions` is 131, but a segment of 128 phonemes needs at least 132"),
     ],
 )
-def test_bundle_that_does_not_fit(
-    bundle_dir: Path, manifest: Manifest, field: str, value: object, sentence: str
-) -> None:
+def test_bundle_that_does_not_fit(bundle_dir: Path, manifest: Manifest, field: str, value: Any, sentence: str) -> None:
     """A bundle that the front end cannot serve is refused at the start, with the reason."""
     with pytest.raises(ManifestError, match=sentence):
         PhonemeFrontend(bundle_dir, dataclasses.replace(manifest, **{field: value}))
