@@ -21,6 +21,7 @@ BUNDLE ?= voices/default
 
 demo: .venv/runtime.stamp
 	@$(BIN)/antiphon demo --text "$$TEXT" -o $(DEMO_WAV)
+	@echo "(after: . $(BIN)/activate)"
 
 serve: .venv/runtime.stamp
 	$(BIN)/antiphon serve

@@ -15,6 +15,9 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+import typer
+
+from antiphon.cli import app
 from antiphon_client import errors as client_errors
 from server import config, errors
 from server.call_metrics import CallMetrics
@@ -55,6 +58,20 @@ def _settings_of(section: str, kind: Any) -> str:  # noqa: ANN401 - dataclasses 
     ]
     table = _markdown(("Key", "Default", "Range", "Meaning"), rows)
     return f"## `{section}`\n\n{inspect.getdoc(kind)}\n\n{table}"
+
+
+def _commands(_: str) -> str:
+    return "\n".join(_help(typer.main.get_command(app), None, "antiphon"))
+
+
+def _help(command: Any, parent: Any, name: str) -> Iterator[str]:  # noqa: ANN401 - typer hides the types of its click
+    context = command.context_class(command, parent=parent, info_name=name, terminal_width=100)
+    children = getattr(command, "commands", {})
+    for child in children.values():
+        yield from _help(child, context, child.name)
+    if not children:
+        text = "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
+        yield f"## `{context.command_path}`\n\n```text\n{text}\n```\n"
 
 
 def _errors(_: str) -> str:
@@ -142,6 +159,7 @@ def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 _TABLES: dict[str, Callable[[str], str]] = {
     "client_errors": _client_errors,
+    "commands": _commands,
     "errors": _errors,
     "manifest": _manifest,
     "metrics": _metrics,

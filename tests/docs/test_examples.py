@@ -8,8 +8,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import click
 import pytest
 import typer
 
@@ -71,9 +71,9 @@ def test_examples_run(example: tuple[str, str], server: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("line", COMMANDS)
 def test_commands_exist(line: str) -> None:
     """Every `antiphon ...` in a shell block names a command and options that there are."""
-    command: click.Command = typer.main.get_command(app)
+    command: Any = typer.main.get_command(app)
     words = shlex.split(line, comments=True)
-    while isinstance(command, click.Group):
+    while hasattr(command, "commands"):
         command = command.commands[words.pop(0)]
 
     command.make_context(line, words)
