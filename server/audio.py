@@ -1,7 +1,7 @@
 """Float samples to the bytes a caller asked for: sample rate, then encoding. No header, no fades.
 
-Segments begin and end in silence (the voice learned its pads that way), so nothing is faded where they join; a fade
-would only soften the first sound.
+Segments of the default voice begin and end in silence: the first and the last sample stay below 0.006 of full scale. So
+nothing is faded where segments join; a fade would only soften the first sound.
 """
 
 import numpy as np
