@@ -132,7 +132,7 @@ class Synthesizer:
         """Return the value of every parameter of the manifest, in its order."""
         specs = {spec.name: spec for spec in self._manifest.step.params}
         for name, value in asked.items():
-            field = f"config.params.{name}"
+            field = f"config.sampling.{name}"
             if name not in specs:
                 known = ", ".join(specs) or "none"
                 raise InvalidConfigError(f"This voice has no parameter {name!r}; it has {known}.", field)
@@ -147,7 +147,7 @@ class Synthesizer:
         if not config.lead_limit_s > 0.0:
             raise OutOfRangeError(
                 f"The lead must be allowed to be more than 0 seconds, not {config.lead_limit_s:g}.",
-                "config.lead_limit_s",
+                "config.max_lead",
             )
         return config.lead_limit_s
 

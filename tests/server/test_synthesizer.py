@@ -51,11 +51,11 @@ async def test_closing_frees_place_and_slot(build: Build) -> None:
             OutOfRangeError,
             "config.audio_format.sample_rate_hz",
         ),
-        (UtteranceConfig(params={"cold": 1.0}), InvalidConfigError, "config.params.cold"),
-        (UtteranceConfig(params={"heat": math.nan}), OutOfRangeError, "config.params.heat"),
-        (UtteranceConfig(params={"heat": 11.0}), OutOfRangeError, "config.params.heat"),
-        (UtteranceConfig(lead_limit_s=0.0), OutOfRangeError, "config.lead_limit_s"),
-        (UtteranceConfig(lead_limit_s=math.nan), OutOfRangeError, "config.lead_limit_s"),
+        (UtteranceConfig(params={"cold": 1.0}), InvalidConfigError, "config.sampling.cold"),
+        (UtteranceConfig(params={"heat": math.nan}), OutOfRangeError, "config.sampling.heat"),
+        (UtteranceConfig(params={"heat": 11.0}), OutOfRangeError, "config.sampling.heat"),
+        (UtteranceConfig(lead_limit_s=0.0), OutOfRangeError, "config.max_lead"),
+        (UtteranceConfig(lead_limit_s=math.nan), OutOfRangeError, "config.max_lead"),
     ],
 )
 async def test_a_wrong_config_is_refused_before_admission(
