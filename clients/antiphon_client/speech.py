@@ -107,6 +107,8 @@ class Speech:
             try:
                 async for event in conversation:
                     self._note(event)
+                    if isinstance(event, Finished):
+                        await conversation.finish()
                     if isinstance(event, AudioChunk) and not self._is_cancelled:
                         yield event
             finally:
@@ -121,8 +123,13 @@ class Speech:
                 self._first_text_at = time.perf_counter()
             if not await self._is_sent(conversation, piece):
                 return
+        # The stream stays open until all is spoken: a closed one could not carry a cancel.
         async with self._writing:
-            await conversation.finish()
+            if self._first_text_at is None:
+                await conversation.finish()
+            elif not self._is_cancelled:
+                with contextlib.suppress(StreamEndedError):
+                    await conversation.end_utterance()
 
     async def _is_sent(self, conversation: Conversation, piece: str) -> bool:
         async with self._writing:

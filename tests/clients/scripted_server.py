@@ -97,7 +97,7 @@ async def refuse(
 
 
 async def speak(requests: AsyncIterator[messages.SynthesizeRequest], context: Context) -> None:
-    """Answers every piece of text with two bytes per character, and ends when the client has."""
+    """Answers every piece of text with two bytes per character, and ends when the client does."""
     is_started = False
     async for request in requests:
         if request.WhichOneof("message") == "text":
@@ -108,4 +108,8 @@ async def speak(requests: AsyncIterator[messages.SynthesizeRequest], context: Co
         if request.WhichOneof("message") == "cancel":
             await context.write(Response(cancelled=synthesis_pb2.Cancelled(sent_duration=duration(0.25))))
             return
-    await context.write(finished())
+        if request.flush.end_utterance:
+            await context.write(finished())
+            is_started = False
+    if is_started:
+        await context.write(finished())
