@@ -14,12 +14,13 @@ from trt_engines.manifest import Manifest
 from trt_engines.tensorrt.device_memory import DeviceMemory
 from trt_engines.tensorrt.flavor import Flavor, FlavorName, load_flavor
 from trt_engines.tensorrt.memory_plan import MemoryPlan
+from trt_engines.tensorrt.native_step_loop import NativeStepLoop, native_module
 from trt_engines.tensorrt.plan_choice import choose_plans
 from trt_engines.tensorrt.plan_manifest import PlanFile, PlanManifest
 from trt_engines.tensorrt.plan_session import PlanSession
 from trt_engines.tensorrt.prefill_runner import PrefillRunner
 from trt_engines.tensorrt.state_vocoder import TensorrtStateVocoder
-from trt_engines.tensorrt.step_loop import PythonStepLoop
+from trt_engines.tensorrt.step_loop import PythonStepLoop, StepLoop
 from trt_engines.tensorrt.step_runner import StepRunner
 from trt_engines.tensorrt.talker import TensorrtTalker
 from trt_engines.tensorrt.talker_memory import TalkerMemory, talker_slot_bytes
@@ -135,9 +136,16 @@ class _Opening:
         tensors = TalkerMemory(memory, self.manifest, plans, row_count, stream)
         prefill = PrefillRunner(memory, sessions["prefill"], plans.prefill.profiles, tensors, workspace, stream)
         runner = StepRunner(memory, sessions["step"], plans.step.profiles, tensors, workspace, stream)
-        loop = PythonStepLoop(memory, runner, tensors, stream)
+        native = native_module() if len(runner.graphs) == len(runner.buckets) else None
+        _LOG.info("Steps are made by %s.", "the Python loop" if native is None else "the native loop")
+        loop: StepLoop = (
+            PythonStepLoop(memory, runner, tensors, stream)
+            if native is None
+            else NativeStepLoop(native, memory, runner.graphs, tensors, stream)
+        )
         self.driver.synchronize(stream)
-        return TensorrtTalker(self.manifest, slot_count, self.driver, tensors, prefill, loop, stream)
+        uncaptured = tuple(sorted(set(runner.buckets) - set(runner.graphs)))
+        return TensorrtTalker(self.manifest, slot_count, self.driver, tensors, prefill, loop, stream, uncaptured)
 
     def _vocoder(self, memory: DeviceMemory, sessions: dict[str, PlanSession], slot_count: int) -> Vocoder:
         plans, stream = self.plans, memory.stream(is_urgent=False)

@@ -40,7 +40,11 @@ class _Slot:
 
 
 class TensorrtTalker:
-    """A `Talker`; see there. A slot keeps the seed and the parameters of its first step."""
+    """A `Talker`; see there. A slot keeps the seed and the parameters of its first step.
+
+    Attributes:
+        uncaptured_buckets: batch sizes whose work could not become a CUDA graph.
+    """
 
     def __init__(
         self,
@@ -51,7 +55,9 @@ class TensorrtTalker:
         prefill: PrefillRunner,
         loop: StepLoop,
         stream: int,
+        uncaptured_buckets: tuple[int, ...] = (),
     ) -> None:
+        self.uncaptured_buckets = uncaptured_buckets
         self._manifest = manifest
         self._slot_count = slot_count
         self._driver = driver

@@ -52,6 +52,7 @@ def open_bench(small_bundle: Path, small_plans: Path, monkeypatch: pytest.Monkey
         gpu = GpuDouble(memory_bytes)
         api = TensorrtDouble(gpu, **behavior)
         monkeypatch.setattr(engine_module, "open_driver", lambda *_: gpu)
+        monkeypatch.setattr(engine_module, "native_module", lambda: None)  # it would look for a real driver
         monkeypatch.setattr(engine_module, "load_flavor", lambda name: Flavor(name, api, api.__version__))
         options = TensorrtOptions(flavor, slot_count, plans_dir)
         bench = Bench(open_tensorrt_engine(bundle_dir, load_manifest(bundle_dir), options), gpu, api)
