@@ -151,6 +151,22 @@ def build_engines(
     command.run(bundle, plans, options)
 
 
+@app.command()
+def selftest(
+    bundle: Bundle = None,
+    backend: Annotated[Literal["onnxruntime", "tensorrt", "tensorrt-rtx"], typer.Option(help="What to test.")] = (
+        "tensorrt"
+    ),
+    slots: Annotated[int, typer.Option(min=1, max=4096, help="Size of the largest batch.")] = 32,
+    plans: Annotated[Path | None, typer.Option(help="Where plans are kept; `plans` in the bundle if left out.")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Directory of the report.")] = Path("runs/selftest"),
+) -> None:
+    """Prove an engine on this machine: build its plans, compare it with ONNX Runtime, measure it, write a report."""
+    from antiphon import selftest as command
+
+    command.run(bundle, backend, slots, plans, out)
+
+
 @bundle_app.command("report")
 def bundle_report(directory: Annotated[Path, typer.Argument(help="Directory of the bundle.")]) -> None:
     """Show how exactly each graph of a bundle was found to compute, as a table."""

@@ -19,26 +19,15 @@ from build_engines.tensorrt.half_parity import half_parity
 from build_engines.tensorrt.half_precision import half_precision
 from build_engines.tensorrt.plain_weights import plain_weights
 from build_engines.tensorrt.tensorrt_graph import tensorrt_graph
-from build_engines.tiny import make_tiny_bundle
+from tests.build_engines.golden_noise import write_golden_noise
 from trt_engines.manifest_loading import load_manifest
-from trt_engines.manifest_writing import write_manifest
 
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tiny bundle with golden vectors: noise, but the same noise in every precision."""
+    """The tiny bundle with golden vectors."""
     bundle_dir = tmp_path_factory.mktemp("tiny") / "bundle"
-    manifest = make_tiny_bundle(bundle_dir)
-    random = np.random.default_rng(3)
-    rows = np.concatenate([np.tile([[-1, 1, 2, 1]], (9, 1)), random.integers(0, 50, (9, 4))], 1).astype(np.int32)
-    rows[0] = [-1, 5, 0, 0, 0, 0, 0, 0]
-    golden = bundle_dir / "golden"
-    golden.mkdir()
-    params = np.asarray([param.default for param in manifest.step.params], np.float32)
-    prompt = random.integers(0, 100, 12).astype(np.int32)
-    np.savez(golden / "talker.npz", prompt=prompt, params=params, rows=rows, random=random.random((8, 5), np.float32))
-    np.savez(golden / "vocode.npz", frames=rows[1:, 4:], seed=np.int32(1))
-    write_manifest(bundle_dir, manifest)
+    write_golden_noise(bundle_dir)
     return bundle_dir
 
 

@@ -1,0 +1,1 @@
+"""Proof on the operator's own machine: a bundle on its engine beside ONNX Runtime, correctness first, then speed."""
