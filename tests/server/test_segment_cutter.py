@@ -145,6 +145,7 @@ def test_endless_word_is_cut_between_graphemes() -> None:
     assert [len(segment) for segment in cut("x" * 500)] == [220, 220, 60]
     assert all(segment[0] == "👩" for segment in cut("👩‍👩‍👧" * 100))
     assert all(segment[0] == "x" for segment in cut("x\u0301\u0323" * 200))
+    assert [len(segment) for segment in cut("x" + "\u0301" * 300 + "y")] == [220, 82]
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\n\n", "\u200b", "\x00\x07", "\ufeff \t"])

@@ -87,6 +87,7 @@ def test_digits_and_codes(written: str, spoken: str) -> None:
         ("-$20, US$5, 5€, $", "minus 20 dollars, 5 dollars, 5 euros, dollars"),
         ("$5/month or $60/yr", "5 dollars per month or 60 dollars per year"),
         ("$5-$10", "5 dollars to 10 dollars"),
+        ("$0.0042", "0.0042 dollars"),
     ],
 )
 def test_money(written: str, spoken: str) -> None:
