@@ -109,6 +109,7 @@ class Talk:
         self._open_sink = open_sink
         self._sink: Sink | None = None
         self._asked_s: float | None = None
+        self._is_waiting = False
         self._is_speaking = False
 
     async def send(self, pieces: AsyncIterator[str], has_lines: bool) -> None:
@@ -117,8 +118,8 @@ class Talk:
             if has_lines and not piece.strip():
                 await self.interrupt("You pressed Enter")
                 continue
-            if self._asked_s is None:
-                self._asked_s = time.perf_counter()
+            if self._asked_s is None and piece.strip():
+                self._asked_s, self._is_waiting = time.perf_counter(), True
             await self._conversation.send_text(piece)
             if has_lines:
                 await self._conversation.end_utterance()
@@ -145,15 +146,16 @@ class Talk:
                 case Cancelled():
                     _say(f"The server had sent {event.sent_s:.2f} s; you heard {event.played_s:.2f} s of it.")
                 case Finished() if self._sink is not None:
+                    self._asked_s = None
                     self._sink.end()
                     _say(f"{event.duration_s:.2f} s of speech; gaps so far: {_gaps(self._sink)}.")
         if self._sink is not None:
             await self._sink.drain()
 
     def _hear_chunk(self, sink: Sink, chunk: AudioChunk) -> None:
-        if self._asked_s is not None:
+        if self._asked_s is not None and self._is_waiting:
+            self._is_waiting = False
             _say(f"First audio after {1000 * (time.perf_counter() - self._asked_s):.0f} ms.")
-            self._asked_s = None
         sink.write(chunk.audio)
 
     def close(self) -> None:

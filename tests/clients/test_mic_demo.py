@@ -26,7 +26,7 @@ def test_piped_text_becomes_a_file(tiny_bundle: Path, tmp_path: Path) -> None:
             check=True,
         )
 
-    assert "First audio after" in talk.stderr
+    assert 1 == talk.stderr.count("First audio after")
     assert "s of speech; gaps so far:" in talk.stderr
     with wave.open(str(tmp_path / "talk.wav")) as file:
         assert (24000, True) == (file.getframerate(), file.getnframes() > 2400)
