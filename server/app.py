@@ -12,6 +12,7 @@ import prometheus_client
 import structlog
 
 from server.call_metrics import CallMetrics
+from server.cloning import open_store, voice_maker
 from server.config import EngineSettings, Settings
 from server.credentials import api_keys_from_file
 from server.errors import SettingsError
@@ -90,13 +91,15 @@ class App:
         bundle_dir = bundle_directory(settings.engine)
         engine = await asyncio.to_thread(load_engine, bundle_dir, engine_options(settings.engine))
         self._parts.callback(engine.close)
-        voices = VoiceCatalogue(bundle_dir, engine.manifest)
+        store = await asyncio.to_thread(open_store, engine.manifest, settings.engine.voices_dir)
+        voices = VoiceCatalogue(bundle_dir, engine.manifest, store.spoken if store else tuple)
         self._synthesizer = await self._start_synthesizer(engine, bundle_dir, voices)
         self._service = TextToSpeechService(
             self._synthesizer,
             voices,
             engine.manifest,
             settings.admission.max_text_characters,
+            voice_maker(engine, store, voices),
         )
         interceptor = CallInterceptor(CallMetrics(self.metrics.registry), keys)
         self._listener = Listener(settings.listen, settings.security, self._service, interceptor)
@@ -120,7 +123,8 @@ class App:
         await self._parts.aclose()
 
     async def _start_synthesizer(self, engine: Engine, bundle_dir: Path, voices: VoiceCatalogue) -> Synthesizer:
-        frontend = await asyncio.to_thread(load_frontend, bundle_dir, engine.manifest)
+        custom_dir = Path(directory) if (directory := self._settings.engine.voices_dir) else None
+        frontend = await asyncio.to_thread(load_frontend, bundle_dir, engine.manifest, custom_dir)
         synthesizer = Synthesizer(engine, frontend, voices, self._settings, self.metrics)
         synthesizer.start()
         self._parts.push_async_callback(synthesizer.stop)

@@ -79,6 +79,8 @@ class EngineSettings:
     """Rows of the batch: how many segments can be spoken at once."""
     threads: int = _number(0, 0, 1024)
     """Threads for the networks; 0 takes what the machine has."""
+    voices_dir: str = ""
+    """Directory in which voices that callers make are kept; empty lets nobody make any."""
     quantized: bool = False
     """Run 8-bit weights where the bundle offers them."""
 
@@ -115,12 +117,12 @@ class SchedulingSettings:
     """While anyone is without audio, utterances further ahead than this wait."""
     margin_s: float = _number(0.03, 0.0, 10.0)
     """How long before the listener runs out the next chunk should be there."""
-    max_prefill_rows: int = _number(256, 1)
-    """Prompt rows prefilled in one step at most."""
+    prefill_budget_s: float = _number(0.02, 0.0, 10.0)
+    """Time that prompts may take in one step at most, and no more than running listeners can spare."""
     max_batch_rows: int = _number(0, 0)
     """Segments stepped at once at most; 0 sets no limit but the slots."""
-    max_vocode_frames: int = _number(64, 1)
-    """Frames vocoded in one batch at most, so that an urgent first chunk never waits behind a large one."""
+    vocode_budget_s: float = _number(0.02, 0.0, 10.0)
+    """Time that one batch of the vocoder may take, so that an urgent first chunk never waits behind a long one."""
     chunk_growth: float = _number(2.0, 1.0, 100.0)
     """Each chunk after the first may be this much longer than the one before."""
 

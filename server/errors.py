@@ -8,6 +8,7 @@ AntiphonError
 │   └── TextTooLongError           more text than an utterance may hold
 ├── UnauthenticatedError         the caller did not say who it is, or is not known
 ├── VoiceNotFoundError           no voice of that name
+├── VoiceExistsError             a voice of that name is there already
 ├── FeatureUnavailableError      part of the contract, not built into this server or this voice
 ├── RefusedError                 come back after `retry_after_s`; nothing was spoken
 │   ├── ServerFullError            every place is taken, or the machine could not keep up with one more
@@ -84,6 +85,12 @@ class VoiceNotFoundError(AntiphonError):
     """No voice of that name."""
 
     reason = "VOICE_NOT_FOUND"
+
+
+class VoiceExistsError(AntiphonError):
+    """A voice of that name is there already."""
+
+    reason = "VOICE_EXISTS"
 
 
 class FeatureUnavailableError(AntiphonError):

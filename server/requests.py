@@ -49,6 +49,15 @@ class StreamConfig:
     """Infinity sends no heartbeats."""
 
 
+def audio_format(message: audio_pb2.AudioFormat) -> AudioFormat:
+    """Reads the format of audio bytes.
+
+    Raises:
+        InvalidConfigError: The encoding is none that the contract knows.
+    """
+    return AudioFormat(_encoding(message.encoding), message.sample_rate_hz)
+
+
 def stream_config(config: synthesis_pb2.SynthesisConfig, time_remaining_s: float | None) -> StreamConfig:
     """Reads a config.
 
@@ -72,7 +81,7 @@ def stream_config(config: synthesis_pb2.SynthesisConfig, time_remaining_s: float
         )
     utterance = UtteranceConfig(
         voice_name=config.voice,
-        audio=AudioFormat(_encoding(config.audio_format.encoding), config.audio_format.sample_rate_hz),
+        audio=audio_format(config.audio_format),
         seed=_seed(config),
         params=_sampling(config.sampling),
         lead_limit_s=_seconds(config, "max_lead", _LEAD_RANGE_S),

@@ -128,9 +128,10 @@ def heartbeat(index: int) -> Response:
 
 
 def voice_message(voice: Voice, manifest: Manifest, is_default: bool) -> voice_pb2.Voice:
-    """Describes a voice of a bundle."""
-    return voice_pb2.Voice(
+    """Describes a voice."""
+    message = voice_pb2.Voice(
         name=voice.name,
+        display_name=voice.display_name,
         description=voice.description,
         languages=voice.language_codes,
         sample_rate_hz=voice.sample_rate_hz,
@@ -146,6 +147,10 @@ def voice_message(voice: Voice, manifest: Manifest, is_default: bool) -> voice_p
             for param in manifest.step.params
         ],
     )
+    if voice.created_s is not None:
+        message.custom = True
+        message.create_time.FromNanoseconds(round(voice.created_s * 1e9))
+    return message
 
 
 def duration(seconds: float) -> duration_pb2.Duration:

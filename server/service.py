@@ -5,7 +5,7 @@
 import asyncio
 import dataclasses
 from collections.abc import AsyncIterator
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import structlog
 from grpc import aio
@@ -22,11 +22,14 @@ from server.voice import Voice
 from server.voices import VoiceCatalogue
 from trt_engines.manifest import Manifest
 
+if TYPE_CHECKING:  # it needs what a server without cloning need not have
+    from server.voice_maker import VoiceMaker
+
 Context: TypeAlias = aio.ServicerContext[Any, Any]
 
 _PAGE_SIZE = 1000
 _DRAINING_RETRY_S = 1.0  # behind a balancer another server answers at once
-_NO_CLONING = "The voices of this server are fixed: its bundle has no network that makes a voice of a recording."
+_NO_CLONING = "The voices of this server are fixed: its bundle cannot clone, or engine.voices_dir is not set."
 
 
 class TextToSpeechService(TextToSpeechServiceServicer):
@@ -37,6 +40,7 @@ class TextToSpeechService(TextToSpeechServiceServicer):
         voices: The voices of the bundle.
         manifest: What the bundle can do.
         max_text_characters: Text that may wait to be spoken on one stream.
+        voice_maker: Who makes voices of recordings, if anyone.
     """
 
     def __init__(
@@ -45,11 +49,13 @@ class TextToSpeechService(TextToSpeechServiceServicer):
         voices: VoiceCatalogue,
         manifest: Manifest,
         max_text_characters: int,
+        voice_maker: "VoiceMaker | None" = None,
     ) -> None:
         self._synthesizer = synthesizer
         self._voices = voices
         self._manifest = manifest
         self._max_text_characters = max_text_characters
+        self._voice_maker = voice_maker
         self._conversations: set[Conversation] = set()
         self._are_closed = asyncio.Event()
         self._are_closed.set()
@@ -111,12 +117,25 @@ class TextToSpeechService(TextToSpeechServiceServicer):
     async def CreateVoice(
         self, request_iterator: AsyncIterator[messages.CreateVoiceRequest], context: Context
     ) -> messages.CreateVoiceResponse:
-        """Refuses: no bundle of this version can make voices."""
-        raise FeatureUnavailableError(_NO_CLONING)
+        """Makes a voice of a recording."""
+        maker = self._maker()
+        from server.voice_requests import (
+            read_recording,
+        )  # only now: it needs what a server without cloning need not have
+
+        wish, content = await read_recording(request_iterator, maker, self._voices.default.language_codes[0])
+        await maker.make(wish, content)
+        return messages.CreateVoiceResponse(voice=self._message(self._voices.get(wish.name)))
 
     async def DeleteVoice(self, request: messages.DeleteVoiceRequest, context: Context) -> messages.DeleteVoiceResponse:
-        """Refuses: there are no voices that could be deleted."""
-        raise FeatureUnavailableError(_NO_CLONING)
+        """Deletes a voice that was made of a recording."""
+        await self._maker().delete(request.name)
+        return messages.DeleteVoiceResponse()
+
+    def _maker(self) -> "VoiceMaker":
+        if self._voice_maker is None:
+            raise FeatureUnavailableError(_NO_CLONING)
+        return self._voice_maker
 
     def _stream_config(self, message: synthesis_pb2.SynthesisConfig, remaining_s: float | None) -> StreamConfig:
         config = stream_config(message, remaining_s)

@@ -21,6 +21,7 @@ from server.errors import (
     ServerFullError,
     SettingsError,
     UnauthenticatedError,
+    VoiceExistsError,
     VoiceNotFoundError,
 )
 
@@ -30,6 +31,7 @@ CODE_OF_ERROR: Mapping[type[AntiphonError], grpc.StatusCode] = {
     InvalidRequestError: grpc.StatusCode.INVALID_ARGUMENT,
     UnauthenticatedError: grpc.StatusCode.UNAUTHENTICATED,
     VoiceNotFoundError: grpc.StatusCode.NOT_FOUND,
+    VoiceExistsError: grpc.StatusCode.ALREADY_EXISTS,
     FeatureUnavailableError: grpc.StatusCode.UNIMPLEMENTED,
     RefusedError: grpc.StatusCode.UNAVAILABLE,
     ServerFullError: grpc.StatusCode.RESOURCE_EXHAUSTED,

@@ -10,8 +10,7 @@ Gender = Literal["female", "male", "neutral"]
 class Voice:
     """A named way of speaking.
 
-    A built-in voice of a bundle is one such record. A cloned voice will be the same record with a voice prompt beside
-    it, kept by its own store; whatever takes a `Voice` today then works for both.
+    A built-in voice of a bundle is one such record; so is a voice that a caller made, with a voice prompt beside it.
     """
 
     name: str
@@ -23,3 +22,7 @@ class Voice:
     """One or two sentences for people."""
     sample_rate_hz: int
     """The rate that costs no resampling."""
+    display_name: str = ""
+    """A name for people."""
+    created_s: float | None = None
+    """Seconds since 1970 when a caller made it; None for a voice that came with the bundle."""

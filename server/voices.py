@@ -1,12 +1,13 @@
 """The catalogue of voices: which names callers may ask for, and which voice an empty name means.
 
-The voices of a bundle are fixed. Cloned voices will come from a store of their own that answers by the same `get`; the
-catalogue then looks there for what the bundle does not hold.
+The voices of a bundle are fixed. Those that callers made come from a store of their own, in which the catalogue looks
+for what the bundle does not hold.
 """
 
 import difflib
 import json
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,26 +37,32 @@ class VoiceCatalogue:
     Args:
         bundle_dir: Directory of the bundle.
         manifest: Its manifest; the voices are the files it names under `voices/`.
+        made: Returns the voices that callers made.
 
     Raises:
         ManifestError: There is no voice, or a voice file does not say what it must.
     """
 
-    def __init__(self, bundle_dir: Path, manifest: Manifest) -> None:
+    def __init__(self, bundle_dir: Path, manifest: Manifest, made: Callable[[], Iterable[Voice]] = tuple) -> None:
         voices = [_read_voice(bundle_dir / name, manifest) for name in manifest.voice_files]
         if not voices:
             raise ManifestError(f"{bundle_dir}: the bundle has no voice; put at least one file into its `voices/`.")
-        self._voices = {voice.name: voice for voice in sorted(voices, key=lambda voice: voice.name)}
+        self._built_in = {voice.name: voice for voice in sorted(voices, key=lambda voice: voice.name)}
+        self._made = made
 
     @property
     def voices(self) -> tuple[Voice, ...]:
         """All voices, ordered by name."""
-        return tuple(self._voices.values())
+        return tuple(voice for _, voice in sorted(self._by_name().items()))
 
     @property
     def default(self) -> Voice:
-        """The voice that an empty name means: the first by name."""
-        return self.voices[0]
+        """The voice that an empty name means: the first of the bundle by name."""
+        return next(iter(self._built_in.values()))
+
+    def is_built_in(self, name: str) -> bool:
+        """Whether a voice of this name came with the bundle."""
+        return name in self._built_in
 
     def get(self, name: str) -> Voice:
         """Return the voice of a name, the default voice for an empty one.
@@ -65,16 +72,21 @@ class VoiceCatalogue:
         """
         if not name:
             return self.default
-        if name in self._voices:
-            return self._voices[name]
+        if (voice := self._by_name().get(name)) is not None:
+            return voice
         raise VoiceNotFoundError(f"There is no voice named {name[:64]!r}; {self._suggestion(name)}")
 
+    def _by_name(self) -> dict[str, Voice]:
+        """A voice of the bundle wins over one of the same name that a caller once made for another bundle."""
+        return {**{voice.name: voice for voice in self._made()}, **self._built_in}
+
     def _suggestion(self, name: str) -> str:
-        near = difflib.get_close_matches(name[:64].lower(), self._voices, 3, 0.5)
+        voices = sorted(self._by_name())
+        near = difflib.get_close_matches(name[:64].lower(), voices, 3, 0.5)
         if near:
             return f"did you mean {' or '.join(map(repr, near))}?"
-        listed = ", ".join(map(repr, list(self._voices)[:_LISTED_NAMES]))
-        more = ", and more (see ListVoices)" if len(self._voices) > _LISTED_NAMES else ""
+        listed = ", ".join(map(repr, voices[:_LISTED_NAMES]))
+        more = ", and more (see ListVoices)" if len(voices) > _LISTED_NAMES else ""
         return f"this server has {listed}{more}."
 
 

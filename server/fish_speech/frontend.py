@@ -4,7 +4,6 @@ There are no phonemes and no spelling out: the model reads the text itself. The 
 same rows for every segment it speaks.
 """
 
-import functools
 import json
 import re
 from collections.abc import Callable
@@ -14,10 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from server.errors import TextTooLongError
-from server.fish_speech.prompt import PromptBuilder, Reference, Rows
+from server.fish_speech.prompt import PromptBuilder, Rows
 from server.fish_speech.text import EMOJI, byte_count, clean_text, is_speakable
 from server.fish_speech.tokenizer import SEMANTIC_COUNT, load_tokenizer
-from server.fish_speech.voice_prompt import read_references
+from server.fish_speech.voice_prompt import CUSTOM_FILE
+from server.fish_speech.voice_rows import VoiceRows
 from server.prepared_segment import PreparedSegment
 from server.voice import Voice
 from trt_engines.errors import ManifestError
@@ -27,7 +27,6 @@ from trt_engines.manifest_reading import dataclass_from_json
 _WHITE_SPACE = re.compile(r"\s+")
 _FRAMES_PER_BYTE = 6
 _SPARE_FRAMES = 64
-_CACHED_VOICES = 256
 
 
 @dataclass(frozen=True)
@@ -57,17 +56,14 @@ class FishFrontend:
 
     Args:
         builder: Makes prompts.
-        references: Returns the references of a voice by its name.
+        find: Returns where the references of a voice lie, by its name; there need be no such file.
         limits: Of the talker.
     """
 
-    def __init__(
-        self, builder: PromptBuilder, references: Callable[[str], tuple[Reference, ...]], limits: PromptLimits
-    ) -> None:
+    def __init__(self, builder: PromptBuilder, find: Callable[[str], Path], limits: PromptLimits) -> None:
         self._builder = builder
         self._limits = limits
-        # Bounded: a voice of a minute takes 47 kB.
-        self._voice_rows = functools.lru_cache(_CACHED_VOICES)(lambda name: builder.voice(references(name)))
+        self._voices = VoiceRows(builder, find)
 
     def prepare(self, text: str, voice: Voice) -> tuple[PreparedSegment, ...]:
         """Return the rows that speak `text` with a voice, always as one segment.
@@ -82,12 +78,8 @@ class FishFrontend:
         if not is_speakable(cleaned):
             nothing: Rows = np.zeros((0, 1 + self._builder.codebook_count), np.int32)
             return (PreparedSegment(text, nothing, (), unspoken, 0),)
-        rows = np.concatenate([self._voice_rows(voice.name), self._builder.turn(cleaned)])
+        rows = np.concatenate([self._voices.of(voice.name), self._builder.turn(cleaned)])
         return (PreparedSegment(text, rows, (), unspoken, self._frame_limit(len(rows), cleaned)),)
-
-    def forget(self) -> None:
-        """Read every voice anew from now on: one was made or deleted."""
-        self._voice_rows.cache_clear()
 
     def _frame_limit(self, row_count: int, cleaned: str) -> int:
         """Return the most frames the text could need: 0.28 s for each of its bytes, if the context has room."""
@@ -101,8 +93,8 @@ class FishFrontend:
         return min(self._limits.max_frames, _SPARE_FRAMES + _FRAMES_PER_BYTE * byte_count(cleaned), room)
 
 
-def load_fish_frontend(bundle_dir: Path, manifest: Manifest) -> FishFrontend:
-    """Load the front end of a bundle.
+def load_fish_frontend(bundle_dir: Path, manifest: Manifest, custom_dir: Path | None = None) -> FishFrontend:
+    """Load the front end of a bundle; voices that callers made lie in `custom_dir`.
 
     Raises:
         ManifestError: A file of it cannot be used; names it.
@@ -117,11 +109,13 @@ def load_fish_frontend(bundle_dir: Path, manifest: Manifest) -> FishFrontend:
     if settings.codebook_count != manifest.frame.width or not 0 < settings.semantic_count <= SEMANTIC_COUNT:
         raise ManifestError(
             f"{settings_file}: {settings.codebook_count} codebooks of {settings.semantic_count} codes do not fit "
-            f"frames of {manifest.frame.width} codes. Rebuild the bundle with `python -m build_engines fish-speech-1.5`."
+            f"frames of {manifest.frame.width} codes. Rebuild the bundle with `antiphon build fish-speech-1.5`."
         )
     builder = PromptBuilder(tokenizer, settings.codebook_count, settings.upstream_compat)
     limits = PromptLimits(manifest.max_positions, manifest.step.max_frames)
-    voices = bundle_dir / "voices"
-    return FishFrontend(
-        builder, lambda name: read_references(voices / f"{name}.safetensors", settings.codebook_count), limits
-    )
+
+    def find(name: str) -> Path:
+        built_in = bundle_dir / "voices" / f"{name}.safetensors"
+        return built_in if custom_dir is None or built_in.is_file() else custom_dir / name / CUSTOM_FILE
+
+    return FishFrontend(builder, find, limits)

@@ -14,6 +14,9 @@ from safetensors.numpy import save_file
 from server.fish_speech.prompt import Reference
 from trt_engines.errors import ManifestError
 
+CUSTOM_FILE = "references.safetensors"
+"""Name of the file in the directory of a voice that a caller made."""
+
 
 def read_references(path: Path, codebook_count: int) -> tuple[Reference, ...]:
     """Return the references of a voice in order; none if it has no such file.

@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from server.errors import TextTooLongError
-from server.fish_speech.frontend import FishFrontend, PromptLimits, load_fish_frontend
+from server.fish_speech.frontend import load_fish_frontend
 from server.fish_speech.prompt import PromptBuilder, Reference
 from server.fish_speech.tokenizer import load_tokenizer
 from server.fish_speech.voice_prompt import read_references, write_references
@@ -63,6 +63,15 @@ def test_a_voice_without_a_reference_sends_the_system_message_alone(bundle_dir: 
     assert len(segment.row_ids) == len(builder.system()) + len(builder.turn("Hi"))
 
 
+def test_a_voice_that_a_caller_made_is_found_in_its_own_directory(bundle_dir: Path, tmp_path: Path) -> None:
+    """Voices of the bundle win over those made by callers; both speak."""
+    (tmp_path / "made/nobody").mkdir(parents=True)
+    write_references(tmp_path / "made/nobody/references.safetensors", [REFERENCE])
+    frontend = load_fish_frontend(bundle_dir, _manifest(), tmp_path / "made")
+    (anna,), (nobody,) = frontend.prepare("Hi", ANNA), frontend.prepare("Hi", NOBODY)
+    np.testing.assert_array_equal(anna.row_ids, nobody.row_ids)
+
+
 @pytest.mark.parametrize("text", ["", " \n", "?!", "\U0001f600"])
 def test_text_without_a_word_has_no_rows(bundle_dir: Path, text: str) -> None:
     """What cannot be spoken is said to be so, and nothing is prefilled."""
@@ -85,24 +94,6 @@ def test_a_prompt_that_fills_the_context_is_refused(bundle_dir: Path) -> None:
         load_fish_frontend(bundle_dir, _manifest(max_positions=60)).prepare("Hello there", ANNA)
     (segment,) = load_fish_frontend(bundle_dir, _manifest(max_positions=100)).prepare("Hello there", ANNA)
     assert segment.max_frames == 100 - len(segment.row_ids)
-
-
-def test_voices_are_read_once_until_they_change() -> None:
-    """The references of a voice are looked up for its first segment, and again after `forget`."""
-    asked: list[str] = []
-
-    def references(name: str) -> tuple[Reference, ...]:
-        asked.append(name)
-        return ()
-
-    builder = PromptBuilder(load_tokenizer(DATA / "tokenizer/tokenizer.tiktoken"), 8)
-    frontend = FishFrontend(builder, references, PromptLimits(512, 300))
-    frontend.prepare("a", ANNA)
-    frontend.prepare("b", ANNA)
-    assert asked == ["anna"]
-    frontend.forget()
-    frontend.prepare("c", ANNA)
-    assert asked == ["anna", "anna"]
 
 
 def test_files_that_do_not_fit_are_named(bundle_dir: Path) -> None:

@@ -2,11 +2,19 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
+import grpc
 import numpy as np
 import pytest
+from google.protobuf import timestamp_pb2
+from grpc import aio
+from numpy.typing import NDArray
 from safetensors.torch import load_file
 
+from antiphon.v1 import text_to_speech_service_pb2 as messages
+from antiphon.v1 import voice_pb2
+from antiphon.v1.text_to_speech_service_pb2_grpc import TextToSpeechServiceStub
 from antiphon_client.aio import AsyncClient
 from antiphon_client.options import Encoding, SpeechOptions
 from build_engines.fish_speech import bundle as bundle_module
@@ -27,6 +35,7 @@ DESCRIPTION = {"language_codes": ["en"], "gender": "neutral", "description": "Th
 @pytest.fixture
 def bundle_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A bundle of the recorded run: its networks, its reference as a voice, its greedy sampling as the default."""
+    monkeypatch.setattr(bundle_module, "_REFERENCE_S", (0.3, 60.0))  # the recorded one is short
     monkeypatch.setitem(bundle_module._PARAM_RANGES, "temperature", (1e-5, 1e-5, 1.0))
     config = talker_config(json.loads((DATA / "e2e/config.json").read_text()), "config.json")
     talker = load_talker(load_file(DATA / "e2e/state_dict.safetensors"), config, TokenIds(611, 603))
@@ -36,19 +45,88 @@ def bundle_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with np.load(DATA / "e2e/e2e.npz") as arrays:
         codes = np.ascontiguousarray(arrays["reference_codes"].T)
     voice = BuiltInVoice(DESCRIPTION, [(RECORDED["reference_text"], codes)])
-    FishBundle("fish-test", FishCheckpoint(talker, codec, files), {"recorded": voice}).write(tmp_path)
-    return tmp_path
+    FishBundle("fish-test", FishCheckpoint(talker, codec, files), {"recorded": voice}).write(tmp_path / "bundle")
+    return tmp_path / "bundle"
+
+
+def _app(bundle_dir: Path) -> App:
+    engine = EngineSettings(
+        bundle_dir=str(bundle_dir), slot_count=2, threads=1, voices_dir=str(bundle_dir.parent / "made")
+    )
+    return App(Settings(listen=ListenSettings(port=0, metrics_port=-1), engine=engine))
+
+
+async def _hear(app: App, voice: str) -> NDArray[np.float32]:
+    """Return the samples of the first recorded segment."""
+    options = SpeechOptions(voice=voice, encoding=Encoding.FLOAT32, seed=1)
+    async with AsyncClient(f"127.0.0.1:{app.port}") as client:
+        speech = client.speak(RECORDED["segments"][0]["text"], options)
+        audio = b"".join([chunk.audio async for chunk in speech])
+    return np.frombuffer(audio, "<f4")
+
+
+def _recorded(name: str) -> NDArray[Any]:
+    with np.load(DATA / "e2e/e2e.npz") as arrays:
+        return np.asarray(arrays[name])
+
+
+def _creation(name: str, audio: bytes) -> list[messages.CreateVoiceRequest]:
+    consent = voice_pb2.Consent(
+        speaker_name="Anna", statement="I agree.", consent_time=timestamp_pb2.Timestamp(seconds=1_700_000_000)
+    )
+    config = voice_pb2.VoiceConfig(name=name, transcript=RECORDED["reference_text"], consent=consent, language="en")
+    parts = [audio[start : start + 10_000] for start in range(0, len(audio), 10_000)]
+    first = messages.CreateVoiceRequest(config=config)
+    return [first, *(messages.CreateVoiceRequest(audio=part) for part in parts)]
 
 
 async def test_a_client_hears_what_the_original_speaks(bundle_dir: Path) -> None:
     """Tokenizer, prompt, talker, streaming vocoder and server together give the recorded samples."""
-    settings = Settings(
-        listen=ListenSettings(port=0, metrics_port=-1),
-        engine=EngineSettings(bundle_dir=str(bundle_dir), slot_count=2, threads=1),
-    )
-    options = SpeechOptions(voice="recorded", encoding=Encoding.FLOAT32, seed=1)
-    async with App(settings) as app, AsyncClient(f"127.0.0.1:{app.port}") as client:
-        speech = client.speak(RECORDED["segments"][0]["text"], options)
-        audio = b"".join([chunk.audio async for chunk in speech])
-    with np.load(DATA / "e2e/e2e.npz") as arrays:
-        np.testing.assert_allclose(np.frombuffer(audio, "<f4"), arrays["segment0_clean_audio"], atol=1e-5)
+    async with _app(bundle_dir) as app:
+        samples = await _hear(app, "recorded")
+    np.testing.assert_allclose(samples, _recorded("segment0_clean_audio"), atol=1e-5)
+
+
+async def test_a_voice_made_of_the_recorded_reference_speaks_like_it(bundle_dir: Path) -> None:
+    """A client sends the recording, hears the original's samples, also after a restart, and deletes the voice."""
+    recording = _recorded("reference_wav_int16").astype("<i2").tobytes()
+    async with _app(bundle_dir) as app, aio.insecure_channel(f"127.0.0.1:{app.port}") as channel:
+        stub = TextToSpeechServiceStub(channel)
+        made = (await stub.CreateVoice(iter(_creation("cloned", recording)))).voice
+        assert (made.name, made.custom, list(made.languages)) == ("cloned", True, ["en"])
+        with pytest.raises(aio.AioRpcError) as refused:
+            await stub.CreateVoice(iter(_creation("cloned", recording)))
+        assert refused.value.code() is grpc.StatusCode.ALREADY_EXISTS
+        with pytest.raises(aio.AioRpcError) as refused:
+            await stub.CreateVoice(iter(_creation("silent", bytes(60_000))))
+        assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+        assert "is silent" in str(refused.value.details())
+        np.testing.assert_allclose(await _hear(app, "cloned"), _recorded("segment0_clean_audio"), atol=1e-5)
+    async with _app(bundle_dir) as app, aio.insecure_channel(f"127.0.0.1:{app.port}") as channel:
+        stub = TextToSpeechServiceStub(channel)
+        np.testing.assert_allclose(await _hear(app, "cloned"), _recorded("segment0_clean_audio"), atol=1e-5)
+        await stub.DeleteVoice(messages.DeleteVoiceRequest(name="cloned"))
+        listed = (await stub.ListVoices(messages.ListVoicesRequest())).voices
+        assert [voice.name for voice in listed] == ["recorded"]
+
+
+@pytest.mark.parametrize(
+    ("requests", "fault"),
+    [
+        ([], "ended without a message"),
+        ([messages.CreateVoiceRequest()], "is empty"),
+        ([messages.CreateVoiceRequest(audio=b"x")], "takes one `config`, as the first message"),
+        ([*_creation("a", b"")[:1]] * 2, "takes one `config`, as the first message"),
+        (_creation("A", b""), "cannot be the name of a voice"),
+        ([*_creation("a", b""), messages.CreateVoiceRequest(audio=bytes(1 << 21))], "came in a part of 2097152 bytes"),
+    ],
+)
+async def test_a_creation_out_of_order_is_refused(
+    bundle_dir: Path, requests: list[messages.CreateVoiceRequest], fault: str
+) -> None:
+    """Config first and once, then audio in parts of a megabyte at most."""
+    async with _app(bundle_dir) as app, aio.insecure_channel(f"127.0.0.1:{app.port}") as channel:
+        with pytest.raises(aio.AioRpcError) as refused:
+            await TextToSpeechServiceStub(channel).CreateVoice(iter(requests))
+        assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+        assert fault in str(refused.value.details())
