@@ -42,6 +42,7 @@ class NativeStepLoop:
     ) -> None:
         uploads = [memory.pinned(tensors.uploaded.byte_count) for _ in range(_BLOCK_COUNT)]
         downloads = [memory.pinned(tensors.downloaded.byte_count) for _ in range(_BLOCK_COUNT)]
+        self._blocks = (*uploads, *downloads)  # the thread knows only their addresses
         self._frame = tensors.tensors["frame"]
         self._row_ids = tensors.tensors["row_ids_out"]
         self._loop = native.StepLoop(
