@@ -58,10 +58,11 @@ def main() -> None:
     print(f"{options.rows} rows, {options.step_us} us a step on the GPU, {options.threads} busy threads")
     with tempfile.TemporaryDirectory() as folder:
         library = _compiled_double(Path(folder))
-        for name, kind in (("Python loop", None), ("native loop", native)):
+        loops = (("Python loop", None, 1), ("native loop, 3 ahead", native, 3), ("native loop, 8 ahead", native, 8))
+        for name, kind, depth in loops:
             for thread_count in (0, options.threads):
                 bench = _Bench(library, options.rows, options.step_us)
-                loop = bench.loop(kind)
+                loop = bench.loop(kind, depth)
                 with _busy_threads(thread_count):
                     times_ms = 1e3 * _frame_times_s(loop, options.rows, options.steps)
                 loop.close()
@@ -136,11 +137,11 @@ class _Bench:
         )  # fmt: skip
         self.driver = self
 
-    def loop(self, native: object | None) -> StepLoop:
+    def loop(self, native: object | None, depth_frames: int) -> StepLoop:
         """Return the native loop, or the Python loop if there is no module."""
         memory: Any = self
         if native is not None:
-            return NativeStepLoop(native, memory, self._graphs, self._tensors, 1, str(self._path))
+            return NativeStepLoop(native, memory, self._graphs, self._tensors, 1, str(self._path), depth_frames)
         runner: Any = SimpleNamespace(put=self._launch)
         return PythonStepLoop(memory, runner, self._tensors, 1)
 

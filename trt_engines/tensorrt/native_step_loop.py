@@ -11,7 +11,9 @@ from trt_engines.tensorrt.device_memory import DeviceMemory
 from trt_engines.tensorrt.step_loop import RowFrame
 from trt_engines.tensorrt.talker_memory import TalkerMemory
 
-DEPTH_FRAMES = 3
+DEPTH_FRAMES = 8
+"""How far a row may run ahead: enough to bridge a wait for the interpreter; a row that ends wastes as many steps."""
+
 _BLOCK_COUNT = 2
 _SEED_MASK = (1 << 64) - 1
 
@@ -25,7 +27,7 @@ def native_module() -> Any | None:  # noqa: ANN401 # a compiled module without t
 
 
 class NativeStepLoop:
-    """A `StepLoop` that runs up to three steps ahead, in a thread of its own.
+    """A `StepLoop` that runs several steps ahead, in a thread of its own.
 
     Raises:
         RuntimeError: the driver's library cannot be opened.
@@ -39,6 +41,7 @@ class NativeStepLoop:
         tensors: TalkerMemory,
         stream: int,
         library: str = "libcuda.so.1",
+        depth_frames: int = DEPTH_FRAMES,
     ) -> None:
         uploads = [memory.pinned(tensors.uploaded.byte_count) for _ in range(_BLOCK_COUNT)]
         downloads = [memory.pinned(tensors.downloaded.byte_count) for _ in range(_BLOCK_COUNT)]
@@ -48,7 +51,7 @@ class NativeStepLoop:
         self._loop = native.StepLoop(
             library=library,
             layout=_layout(native, tensors),
-            depth=DEPTH_FRAMES,
+            depth=depth_frames,
             stream=stream,
             upload=tensors.uploaded_address,
             download=tensors.downloaded_address,
