@@ -17,12 +17,15 @@ class EngineOptions:
             is the caller's own; the vocoder has but that of its caller.
         backend: What runs the networks: ONNX Runtime on the CPU, or plans on an NVIDIA GPU.
         plans_dir: Where plans are, for TensorRT; None for `plans` in the bundle.
+        prefix_cache_bytes: Memory for the beginnings of prompts, so that a cloned voice is prefilled once; used by
+            bundles that clone, on ONNX Runtime. 0 keeps none.
     """
 
     slot_count: int
     threads: int = 2
     backend: Backend = "onnxruntime"
     plans_dir: Path | None = None
+    prefix_cache_bytes: int = 256 << 20
 
     def __post_init__(self) -> None:
         for name in ("slot_count", "threads"):

@@ -21,7 +21,8 @@ def open_engine(bundle_dir: Path, manifest: Manifest, options: EngineOptions) ->
     """
     vocoder_kind = StateVocoder if manifest.vocode.kind == "state" else WindowVocoder
     lanes = Lanes(options.threads, "talker")
-    talker = OrtTalker(bundle_dir, manifest, options.slot_count, lanes)
+    prefix_bytes = options.prefix_cache_bytes if manifest.capabilities.clone else 0
+    talker = OrtTalker(bundle_dir, manifest, options.slot_count, lanes, prefix_bytes)
     vocoder = vocoder_kind(bundle_dir, manifest, options.slot_count)
     reference = manifest.reference
     encoder = None if reference is None else OrtReferenceEncoder(bundle_dir, manifest, reference)

@@ -54,6 +54,15 @@ class KvMemory:
         for array in self.arrays.values():
             array[row] = 0
 
+    def read(self, row: int, start: int, count: int) -> list[NDArray[Any]]:
+        """Return copies of some positions of one row, an array [heads, count, head_dim] for each cache input."""
+        return [array[row, :, start : start + count].copy() for array in self.arrays.values()]
+
+    def write(self, row: int, start: int, values: list[NDArray[Any]]) -> None:
+        """Put what `read` gave to a row, from position `start` on."""
+        for array, value in zip(self.arrays.values(), values, strict=True):
+            array[row, :, start : start + value.shape[1]] = value
+
     def are_finite(self, rows: NDArray[np.int32], positions: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Tell for each pair of row and position whether what was written there last is finite.
 

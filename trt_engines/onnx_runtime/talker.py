@@ -19,6 +19,7 @@ from trt_engines.manifest import Manifest
 from trt_engines.onnx_runtime.kv_memory import KvMemory
 from trt_engines.onnx_runtime.lanes import Lanes
 from trt_engines.onnx_runtime.prefill_runner import PrefillRunner, PromptPart
+from trt_engines.onnx_runtime.prefix_cache import START, PrefixCache
 from trt_engines.onnx_runtime.session import open_session
 from trt_engines.onnx_runtime.step_memory import StepMemory
 from trt_engines.onnx_runtime.step_runner import StepRunner
@@ -34,18 +35,22 @@ class _Slot:
     length: int = 0
     is_ready: bool = False
     has_failed: bool = False
+    prefix: bytes = START
 
 
 class OrtTalker:
     """A `Talker`; see there."""
 
-    def __init__(self, bundle_dir: Path, manifest: Manifest, slot_count: int, lanes: Lanes) -> None:
+    def __init__(
+        self, bundle_dir: Path, manifest: Manifest, slot_count: int, lanes: Lanes, prefix_cache_bytes: int = 0
+    ) -> None:
         self._manifest = manifest
         self._slot_count = slot_count
         self._rows = SlotRows()
         self._slots: dict[int, _Slot] = {}
         self._kv = KvMemory(manifest, slot_count)
         self._memory = StepMemory(manifest, slot_count)
+        self._prefixes = PrefixCache(self._kv, prefix_cache_bytes)
         prefill = open_session(bundle_dir, manifest.prefill.graph, manifest, prefill_tensors)
         step = open_session(bundle_dir, manifest.step.graph, manifest, step_tensors)
         self._prefill = PrefillRunner(prefill, self._kv, manifest, lanes)
@@ -78,7 +83,10 @@ class OrtTalker:
                 self._enter(chunk.slot)
         parts = [PromptPart(self._rows[chunk.slot], _rows_to_write(chunk), chunk.start) for chunk in chunks]
         self._kv.fit(max([self._longest(), *map(self._prefill.end, parts)]), len(self._rows))
-        self._prefill.run([part for part in parts if part.row_count])
+        known = [self._restore(chunk, part) for chunk, part in zip(chunks, parts, strict=True)]
+        self._prefill.run(
+            [part for part, is_known in zip(parts, known, strict=True) if part.row_count and not is_known]
+        )
         for chunk, part in zip(chunks, parts, strict=True):
             self._finish(chunk, part)
 
@@ -119,6 +127,14 @@ class OrtTalker:
         self._memory.clear_row(self._rows.occupy(slot))
         self._slots[slot] = _Slot()
 
+    def _restore(self, chunk: PrefillChunk, part: PromptPart) -> bool:
+        """Copy what an earlier prompt that began alike has put into the cache; tell whether there was one."""
+        if not self._prefixes.is_on or chunk.is_last:  # the end of a prompt is never that of another
+            return False
+        slot = self._slots[chunk.slot]
+        slot.prefix = self._prefixes.key(slot.prefix, part.row_ids)
+        return self._prefixes.restore(slot.prefix, part.row, part.start)
+
     def _finish(self, chunk: PrefillChunk, part: PromptPart) -> None:
         """Note what a chunk has put into the cache."""
         slot, end = self._slots[chunk.slot], part.start + part.row_count
@@ -128,6 +144,8 @@ class OrtTalker:
             slot.is_ready = True
         written = np.arange(part.start, end, dtype=np.int32)
         slot.has_failed |= not self._kv.are_finite(np.full_like(written, part.row), written).all()
+        if not chunk.is_last and not slot.has_failed:
+            self._prefixes.store(slot.prefix, part.row, part.start, part.row_count)
 
     def _obstacle(self, slot: int) -> SlotError | None:
         """Say why a slot cannot go on, if so."""
