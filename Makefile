@@ -74,7 +74,7 @@ voice-eval: .venv/training.stamp
 
 gpu-check: .venv/developer.stamp
 	$(BIN)/python -m pip install --quiet -e '.[tensorrt]'
-	$(BIN)/python -m pytest -m gpu
+	$(BIN)/antiphon selftest --backend tensorrt --slots 128 --plans build/plans --out build/gpu-check
 
 clean:
 	rm -rf .venv site build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

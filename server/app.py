@@ -25,6 +25,7 @@ from server.synthesizer import Synthesizer
 from server.utterance import UtteranceConfig
 from server.voices import VoiceCatalogue
 from trt_engines.base import Engine
+from trt_engines.cuda.gpu_monitor import open_gpu_monitor
 from trt_engines.engine_options import Backend, EngineOptions
 from trt_engines.load import load_engine
 
@@ -91,6 +92,8 @@ class App:
         bundle_dir = bundle_directory(settings.engine)
         engine = await asyncio.to_thread(load_engine, bundle_dir, engine_options(settings.engine))
         self._parts.callback(engine.close)
+        if settings.engine.backend != "onnxruntime" and (gpu := open_gpu_monitor()) is not None:
+            self.metrics.watch_gpu(gpu)
         store = await asyncio.to_thread(open_store, engine.manifest, settings.engine.voices_dir)
         voices = VoiceCatalogue(bundle_dir, engine.manifest, store.spoken if store else tuple)
         self._synthesizer = await self._start_synthesizer(engine, bundle_dir, voices)

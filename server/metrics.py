@@ -5,6 +5,8 @@ Base units, one prefix, and no label that a caller could fill: neither text nor 
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from trt_engines.cuda.gpu_monitor import GpuMonitor
+
 _TTFA_S = (0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.18, 0.25, 0.35, 0.5, 0.75, 1.0, 2.0, 5.0, 10.0)
 _STEP_S = (0.0005, 0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.25, 1.0)
 _LEAD_S = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.5, 3.0, 6.0, 15.0, 60.0)
@@ -59,3 +61,13 @@ class Metrics:
         self.utterances = counter("tts_utterances", "Utterances ended, by how they ended.", "outcome")
         self.audio_seconds = counter("tts_audio_seconds", "Audio handed out.")
         self.characters = counter("tts_characters", "Characters of text received.")
+
+    def watch_gpu(self, gpu: GpuMonitor) -> None:
+        """Adds the figures of the GPU, read at each scrape."""
+        figures = {
+            "tts_gpu_memory_bytes": ("Memory of the GPU.", gpu.memory_bytes),
+            "tts_gpu_memory_used_bytes": ("How much of it is taken, by whomever.", gpu.memory_used_bytes),
+            "tts_gpu_utilization_ratio": ("Share of the last moments in which a kernel ran.", gpu.utilization),
+        }
+        for name, (text, read) in figures.items():
+            Gauge(name, text, registry=self.registry).set_function(read)

@@ -7,7 +7,8 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -15,6 +16,7 @@ import yaml
 from server.call_metrics import CallMetrics
 from server.config import load_settings
 from server.metrics import Metrics
+from trt_engines.cuda.gpu_monitor import GpuMonitor
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 YAML_FILES = sorted(path for ending in ("yaml", "yml") for path in DEPLOY.glob(f"**/*.{ending}"))
@@ -28,7 +30,9 @@ def documents(path: Path) -> list[Any]:
 
 def exposed_names() -> set[str]:
     """Every name under which the server exposes a metric."""
-    registry = Metrics().registry
+    metrics = Metrics()
+    metrics.watch_gpu(cast("GpuMonitor", SimpleNamespace(memory_bytes=int, memory_used_bytes=int, utilization=int)))
+    registry = metrics.registry
     CallMetrics(registry)
     endings = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_count", "_sum")}
     return {f"{family.name}{ending}" for family in registry.collect() for ending in endings[family.type]}
@@ -103,9 +107,10 @@ def test_image_copies_what_is_there() -> None:
     assert [path for path in paths if not (DEPLOY.parent / path).exists()] == []
 
 
-def test_dockerfile_has_no_faults_that_hadolint_knows() -> None:
-    """The Dockerfile follows the rules of hadolint."""
-    assert output_of([tool("hadolint"), DEPLOY / "Dockerfile"]) == ""
+@pytest.mark.parametrize("name", ["Dockerfile", "docker/gpu.Dockerfile"])
+def test_dockerfile_has_no_faults_that_hadolint_knows(name: str) -> None:
+    """Each Dockerfile follows the rules of hadolint."""
+    assert output_of([tool("hadolint"), DEPLOY / name]) == ""
 
 
 def test_rules_do_what_they_say() -> None:

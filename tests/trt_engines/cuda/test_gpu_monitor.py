@@ -1,0 +1,53 @@
+"""The figures of the GPU, and their absence."""
+
+import sys
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from trt_engines.cuda.gpu_monitor import open_gpu_monitor
+
+
+class NvmlDouble(ModuleType):
+    """The part of `pynvml` in use."""
+
+    class NVMLError(Exception):
+        """Anything that NVML refuses."""
+
+    def __init__(self, *, has_driver: bool) -> None:
+        super().__init__("pynvml")
+        self.has_driver = has_driver
+
+    def nvmlInit(self) -> None:  # noqa: N802 # NVML's spelling
+        """Look for the driver."""
+        if not self.has_driver:
+            raise self.NVMLError
+
+    def nvmlDeviceGetHandleByIndex(self, index: int) -> int:  # noqa: N802
+        """Return a handle."""
+        return 100 + index
+
+    def nvmlDeviceGetMemoryInfo(self, handle: int) -> SimpleNamespace:  # noqa: N802
+        """Return bytes."""
+        assert handle == 101
+        return SimpleNamespace(total=80, used=60)
+
+    def nvmlDeviceGetUtilizationRates(self, _handle: int) -> SimpleNamespace:  # noqa: N802
+        """Return per cents."""
+        return SimpleNamespace(gpu=37)
+
+
+def test_figures_are_in_base_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes and a share of one, of the GPU with that index."""
+    monkeypatch.setitem(sys.modules, "pynvml", NvmlDouble(has_driver=True))
+    monitor = open_gpu_monitor(1)
+    assert monitor is not None
+    assert (80.0, 60.0, 0.37) == (monitor.memory_bytes(), monitor.memory_used_bytes(), monitor.utilization())
+
+
+def test_without_driver_or_library_there_is_no_monitor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is raised, so that a server on a CPU need not care."""
+    monkeypatch.setitem(sys.modules, "pynvml", NvmlDouble(has_driver=False))
+    assert open_gpu_monitor() is None
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    assert open_gpu_monitor() is None
