@@ -118,7 +118,7 @@ class Talk:
             if has_lines and not piece.strip():
                 await self.interrupt("You pressed Enter")
                 continue
-            if self._asked_s is None and piece.strip():
+            if piece.strip() and not self._is_waiting and (has_lines or self._asked_s is None):
                 self._asked_s, self._is_waiting = time.perf_counter(), True
             await self._conversation.send_text(piece)
             if has_lines:

@@ -60,12 +60,12 @@ class DeferredSpeech:
 
     def flush(self) -> None:
         """Asks to speak what is there."""
-        self._do(Speech.flush)
+        self._do(lambda speech: speech.flush())
 
     def finish(self, end: UtteranceEnd) -> None:
         """Ends its text."""
         self.end = end
-        self._do(Speech.finish)
+        self._do(lambda speech: speech.finish())
 
     def cancel(self) -> None:
         """Gives it up, wherever it is."""
