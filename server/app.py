@@ -101,7 +101,7 @@ class App:
             self._synthesizer,
             voices,
             engine.manifest,
-            settings.admission.max_text_characters,
+            settings.admission,
             voice_maker(engine, store, voices),
         )
         interceptor = CallInterceptor(CallMetrics(self.metrics.registry), keys)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from antiphon.v1 import synthesis_pb2, text_to_speech_service_pb2
 from server import responses
+from server.config import AdmissionSettings
 from server.deferred_speech import DeferredSpeech, UtteranceEnd
-from server.errors import AntiphonError, InvalidRequestError, OutOfOrderError
+from server.errors import AntiphonError, InvalidRequestError, OutOfOrderError, ReaderStalledError
 from server.pacing import PlaybackClock
 from server.requests import StreamConfig
 from server.silence_watch import SilenceWatch
@@ -38,7 +39,7 @@ class Conversation:
         synthesizer: Who speaks.
         read_config: Reads and checks a config.
         write: Sends a response; waits while the transport is full.
-        max_characters: Text that may wait to be spoken.
+        limits: How much text may wait to be spoken, and how long a client may read nothing.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class Conversation:
         synthesizer: Synthesizer,
         read_config: Callable[[synthesis_pb2.SynthesisConfig], StreamConfig],
         write: Callable[[Response], Awaitable[None]],
-        max_characters: int,
+        limits: AdmissionSettings,
     ) -> None:
         self.utterance_count = 0
         self.character_count = 0
@@ -54,7 +55,7 @@ class Conversation:
         self._synthesizer = synthesizer
         self._read_config = read_config
         self._write = write
-        self._max_characters = max_characters
+        self._limits = limits
         self._config: StreamConfig | None = None
         self._is_half_closed = False
         self._filling: DeferredSpeech | None = None
@@ -129,7 +130,7 @@ class Conversation:
             return
         self.character_count += len(text)
         if self._filling is None:
-            self._filling = DeferredSpeech(self.utterance_count, config, self._max_characters)
+            self._filling = DeferredSpeech(self.utterance_count, config, self._limits.max_text_characters)
             self.utterance_count += 1
             self._live.append(self._filling)
             self._turns.put_nowait(self._filling)
@@ -203,7 +204,14 @@ class Conversation:
 
     async def _send(self, response: Response) -> None:
         async with self._writing:  # gRPC takes one write at a time
-            await self._write(response)
+            try:
+                async with asyncio.timeout(self._limits.stall_timeout_s):
+                    await self._write(response)
+            except TimeoutError as error:
+                raise ReaderStalledError(
+                    f"Nothing was read for {self._limits.stall_timeout_s:g} s, so the place was given away; read the "
+                    "audio as it comes, or ask for a smaller config.max_lead."
+                ) from error
         self._watch.sent()
 
     async def _send_heartbeat(self) -> None:

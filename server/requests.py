@@ -4,7 +4,6 @@ Names and numbers that the engine knows (voices, rates, sampling parameters) are
 """
 
 import math
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -58,12 +57,12 @@ def audio_format(message: audio_pb2.AudioFormat) -> AudioFormat:
     return AudioFormat(_encoding(message.encoding), message.sample_rate_hz)
 
 
-def stream_config(config: synthesis_pb2.SynthesisConfig, time_remaining_s: float | None) -> StreamConfig:
+def stream_config(config: synthesis_pb2.SynthesisConfig, deadline_s: float = math.inf) -> StreamConfig:
     """Reads a config.
 
     Args:
         config: The message of the contract.
-        time_remaining_s: Time until the deadline of the call; None if it has none.
+        deadline_s: Deadline of the call, on the monotonic clock.
 
     Raises:
         InvalidConfigError: A field holds what the contract does not know.
@@ -86,7 +85,7 @@ def stream_config(config: synthesis_pb2.SynthesisConfig, time_remaining_s: float
         params=_sampling(config.sampling),
         lead_limit_s=_seconds(config, "max_lead", _LEAD_RANGE_S),
         queue_timeout_s=_seconds(config, "max_queue_wait", _QUEUE_WAIT_RANGE_S) or 0.0,
-        deadline_s=math.inf if time_remaining_s is None else time.monotonic() + time_remaining_s,
+        deadline_s=deadline_s,
         first_chunk_s=first_chunk_s,
         largest_chunk_s=largest_chunk_s,
     )

@@ -4,6 +4,8 @@
 
 import asyncio
 import dataclasses
+import math
+import time
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,6 +15,7 @@ from grpc import aio
 from antiphon.v1 import synthesis_pb2, voice_pb2
 from antiphon.v1 import text_to_speech_service_pb2 as messages
 from antiphon.v1.text_to_speech_service_pb2_grpc import TextToSpeechServiceServicer
+from server.config import AdmissionSettings
 from server.conversation import Conversation
 from server.errors import DrainingError, FeatureUnavailableError, InvalidConfigError, OutOfRangeError
 from server.requests import StreamConfig, stream_config
@@ -39,7 +42,7 @@ class TextToSpeechService(TextToSpeechServiceServicer):
         synthesizer: Who speaks.
         voices: The voices of the bundle.
         manifest: What the bundle can do.
-        max_text_characters: Text that may wait to be spoken on one stream.
+        limits: How much a stream may hold back.
         voice_maker: Who makes voices of recordings, if anyone.
     """
 
@@ -48,13 +51,13 @@ class TextToSpeechService(TextToSpeechServiceServicer):
         synthesizer: Synthesizer,
         voices: VoiceCatalogue,
         manifest: Manifest,
-        max_text_characters: int,
+        limits: AdmissionSettings,
         voice_maker: "VoiceMaker | None" = None,
     ) -> None:
         self._synthesizer = synthesizer
         self._voices = voices
         self._manifest = manifest
-        self._max_text_characters = max_text_characters
+        self._limits = limits
         self._voice_maker = voice_maker
         self._conversations: set[Conversation] = set()
         self._are_closed = asyncio.Event()
@@ -77,12 +80,12 @@ class TextToSpeechService(TextToSpeechServiceServicer):
         """Speaks text while it is being written."""
         if self._is_draining:
             raise _draining_error()
-        remaining_s = context.time_remaining()
+        deadline_s = _deadline_s(context)
         conversation = Conversation(
             self._synthesizer,
-            lambda config: self._stream_config(config, remaining_s),
+            lambda config: self._stream_config(config, deadline_s),
             context.write,
-            self._max_text_characters,
+            self._limits,
         )
         self._conversations.add(conversation)
         self._are_closed.clear()
@@ -137,8 +140,8 @@ class TextToSpeechService(TextToSpeechServiceServicer):
             raise FeatureUnavailableError(_NO_CLONING)
         return self._voice_maker
 
-    def _stream_config(self, message: synthesis_pb2.SynthesisConfig, remaining_s: float | None) -> StreamConfig:
-        config = stream_config(message, remaining_s)
+    def _stream_config(self, message: synthesis_pb2.SynthesisConfig, deadline_s: float) -> StreamConfig:
+        config = stream_config(message, deadline_s)
         self._synthesizer.check(config.utterance)
         voice = self._voices.get(config.utterance.voice_name)
         if config.word_timings and not self._manifest.capabilities.word_times:
@@ -149,6 +152,12 @@ class TextToSpeechService(TextToSpeechServiceServicer):
 
     def _message(self, voice: Voice) -> voice_pb2.Voice:
         return voice_message(voice, self._manifest, voice == self._voices.default)
+
+
+def _deadline_s(context: Context) -> float:
+    """The deadline of a call, on the monotonic clock; infinity if it has none."""
+    remaining_s = context.time_remaining()
+    return math.inf if remaining_s is None else time.monotonic() + remaining_s
 
 
 def _draining_error() -> DrainingError:

@@ -2,7 +2,9 @@
 
 import asyncio
 import time
+from pathlib import Path
 
+import grpc
 import pytest
 from grpc import aio
 
@@ -10,11 +12,11 @@ from antiphon.v1 import synthesis_pb2
 from antiphon.v1 import text_to_speech_service_pb2 as messages
 from antiphon.v1.text_to_speech_service_pb2_grpc import TextToSpeechServiceStub
 from antiphon_client.aio import AsyncClient
-from antiphon_client.errors import DeadlineError
+from antiphon_client.errors import DeadlineError, error_from_rpc
 from antiphon_client.events import AudioChunk, Cancelled, Finished, Started
 from antiphon_client.options import SpeechOptions
 from server.app import App
-from tests.e2e.conftest import gauge, idle
+from tests.e2e.conftest import gauge, idle, server_settings
 
 LONG_TEXT = "This sentence is one of very many, and they are all alike. " * 200
 FAST = SpeechOptions(seed=7, max_lead_s=3600.0)
@@ -132,6 +134,29 @@ async def test_a_reader_that_stops_is_held_at_its_lead(app: App, client: AsyncCl
     assert sent_s <= time.monotonic() - began_s + 0.5 + 2.0  # at most real time, the lead, and one largest chunk
     assert alone == other
     await idle(app, timeout_s=2.0)
+
+
+async def test_a_reader_that_stays_away_is_given_up(tiny_bundle: Path) -> None:
+    """Who reads nothing for the stall timeout loses the place; who reads on later is told why."""
+    async with App(server_settings(tiny_bundle, stall_timeout_s=0.5)) as app:
+        config = synthesis_pb2.SynthesisConfig(seed=1)
+        config.max_lead.FromSeconds(3600)
+        async with aio.insecure_channel(f"127.0.0.1:{app.port}", options=(("grpc.http2.bdp_probe", 0),)) as channel:
+            call = TextToSpeechServiceStub(channel).Synthesize()
+            await call.write(messages.SynthesizeRequest(config=config))
+            await call.write(messages.SynthesizeRequest(text=LONG_TEXT))
+            await call.read()
+            await idle(app, timeout_s=20.0)
+            with pytest.raises(aio.AioRpcError, match="Nothing was read for") as error:
+                await asyncio.wait_for(read_all(call), 20)
+
+    assert ("READER_STALLED", grpc.StatusCode.ABORTED) == (error_from_rpc(error.value).reason, error.value.code())
+
+
+async def read_all(call: aio.StreamStreamCall[messages.SynthesizeRequest, messages.SynthesizeResponse]) -> None:
+    """Reads on to the end."""
+    while await call.read() is not aio.EOF:
+        pass
 
 
 async def test_an_idle_stream_ends_with_a_sentence(client: AsyncClient) -> None:

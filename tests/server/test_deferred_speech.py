@@ -13,7 +13,7 @@ from server.speech import Speech
 from server.synthesizer import Synthesizer
 from server.utterance import UtteranceConfig
 
-CONFIG = stream_config(synthesis_pb2.SynthesisConfig(seed=5), None)
+CONFIG = stream_config(synthesis_pb2.SynthesisConfig(seed=5))
 HALF_CLOSED = synthesis_pb2.UTTERANCE_FINISH_REASON_HALF_CLOSED
 
 

@@ -22,7 +22,7 @@ def seconds(value: float) -> duration_pb2.Duration:
 
 def test_an_empty_config_is_all_defaults() -> None:
     """A config without fields asks for the default utterance and a stream of five idle minutes."""
-    config = stream_config(Config(), None)
+    config = stream_config(Config())
 
     assert UtteranceConfig() == config.utterance
     assert (False, 300.0, math.inf) == (config.word_timings, config.idle_timeout_s, config.heartbeat_interval_s)
@@ -44,7 +44,6 @@ def test_every_field_arrives() -> None:
             idle_timeout=seconds(30),
             heartbeat_interval=seconds(10),
         ),
-        None,
     )
 
     assert config.utterance == UtteranceConfig(
@@ -67,17 +66,15 @@ def test_every_field_arrives() -> None:
 
 def test_numbers_keep_the_digits_that_were_written() -> None:
     """A 32-bit float of 0.3 is read as 0.3, so it equals the default of a manifest and stays inside its limits."""
-    config = stream_config(Config(sampling=synthesis_pb2.SamplingConfig(temperature=0.3, repetition_penalty=1.2)), None)
+    config = stream_config(Config(sampling=synthesis_pb2.SamplingConfig(temperature=0.3, repetition_penalty=1.2)))
 
     assert {"temperature": 0.3, "repetition_penalty": 1.2} == config.utterance.params
 
 
 def test_the_deadline_of_the_call_is_that_of_the_utterance() -> None:
-    """The time that remains becomes a moment on the monotonic clock."""
-    near = stream_config(Config(), 1.0).utterance.deadline_s
-    far = stream_config(Config(), 11.0).utterance.deadline_s
-
-    assert 9.0 < far - near < 11.0
+    """A moment on the monotonic clock; without one there is no end."""
+    assert 123.5 == stream_config(Config(), 123.5).utterance.deadline_s
+    assert math.inf == stream_config(Config()).utterance.deadline_s
 
 
 WRONG_CONFIGS = {
@@ -108,7 +105,7 @@ WRONG_CONFIGS = {
 def test_a_wrong_field_is_refused_by_name(config: Config, field: str) -> None:
     """The error names the field, its value and its limits."""
     with pytest.raises(InvalidRequestError, match=field.replace(".", r"\.")) as refusal:
-        stream_config(config, None)
+        stream_config(config)
 
     assert field == refusal.value.field
     assert isinstance(refusal.value, OutOfRangeError | InvalidConfigError)
@@ -117,12 +114,12 @@ def test_a_wrong_field_is_refused_by_name(config: Config, field: str) -> None:
 def test_an_unknown_encoding_is_answered_with_the_known_ones() -> None:
     """The sentence lists what the caller may use instead."""
     with pytest.raises(InvalidConfigError, match=r"is 99, .*1 \(AUDIO_ENCODING_PCM_S16LE\)"):
-        stream_config(Config(audio_format=audio_pb2.AudioFormat(encoding=99)), None)  # type: ignore[arg-type] # on purpose
+        stream_config(Config(audio_format=audio_pb2.AudioFormat(encoding=99)))  # type: ignore[arg-type] # on purpose
 
 
 def test_another_speed_is_not_built() -> None:
     """A speaking rate inside its limits but other than 1 is refused as unavailable, 1 is not."""
-    stream_config(Config(speaking_rate=1.0), None)
+    stream_config(Config(speaking_rate=1.0))
 
     with pytest.raises(FeatureUnavailableError, match=r"config\.speaking_rate is 1\.5"):
-        stream_config(Config(speaking_rate=1.5), None)
+        stream_config(Config(speaking_rate=1.5))

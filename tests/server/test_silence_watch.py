@@ -14,7 +14,7 @@ from server.silence_watch import SilenceWatch
 def config(idle_timeout_s: float, heartbeat_interval_s: float = 1e6) -> StreamConfig:
     """A config with times far shorter than the contract allows, so that tests are quick."""
     return dataclasses.replace(
-        stream_config(synthesis_pb2.SynthesisConfig(), None),
+        stream_config(synthesis_pb2.SynthesisConfig()),
         idle_timeout_s=idle_timeout_s,
         heartbeat_interval_s=heartbeat_interval_s,
     )
