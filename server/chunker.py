@@ -11,6 +11,7 @@ from server.prepared_segment import WordSpan
 from server.utterance import AudioChunk, AudioFormat, WordTiming
 
 _AUDIBLE = 0.01  # of full scale; what is below counts as silence
+_LEAD_IN_S, _LEAD_IN_LEVEL = 0.045, 0.003  # a voice draws breath before it speaks; nobody needs to wait for that
 
 
 class SpokenWord(NamedTuple):
@@ -39,6 +40,8 @@ class Chunker:
         self._segment_start = 0  # in samples of the caller's rate, as are all counts here
         self._unsent_words: list[WordTiming] = []
         self._is_audible = False
+        self._lead_in_left = round(_LEAD_IN_S * native_rate_hz)
+        self._lead_in_s = 0.0
 
     @property
     def segment_start_s(self) -> float:
@@ -59,6 +62,21 @@ class Chunker:
         """Close the books of the segment before."""
         self._segment_start += self._encoder.sample_count
         self._encoder = self._new_encoder()
+
+    def without_lead_in(self, samples: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Leave out silence before the first sound of the utterance, at most 45 ms of it.
+
+        Args:
+            samples: float32 [samples] at the native rate, as they come.
+
+        Returns:
+            What is left of them. The decision is made sample by sample, so it does not depend on how they were cut.
+        """
+        sounding = np.flatnonzero(np.abs(samples[: self._lead_in_left]) > _LEAD_IN_LEVEL)
+        cut = int(sounding[0]) if len(sounding) else min(len(samples), self._lead_in_left)
+        self._lead_in_left = 0 if len(sounding) else self._lead_in_left - cut
+        self._lead_in_s += cut / self._native_rate_hz
+        return samples[cut:]
 
     def chunk(
         self, samples: NDArray[np.float32], segment_index: int, words: Iterable[SpokenWord], is_last: bool
@@ -93,6 +111,8 @@ class Chunker:
     def _timing(self, word: SpokenWord, start_s: float, segment_index: int) -> WordTiming:
         span = word.span
         start_s += word.frame_index * self._frame_s
+        if not self._segment_start:  # the first segment that sounds is where the lead-in was left out
+            start_s = max(0.0, start_s - self._lead_in_s)
         return WordTiming(span.text, start_s, span.char_start, span.char_end, segment_index)
 
     def _audible_s(self, samples: NDArray[np.float32], offset_s: float) -> float | None:

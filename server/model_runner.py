@@ -43,6 +43,15 @@ class _Take:
     frames: list[NDArray[np.generic]] = field(default_factory=list)
     spoken: list[SpokenWord] = field(default_factory=list)
     sent_word_count: int = 0
+    pause_frame_count: int = 0
+
+    def is_over(self, pointer: int) -> bool:
+        """Count a frame with this pointer; return whether the closing pause has lasted for long enough."""
+        pause = self.script.prepared.closing_pause
+        if pause is None or pointer < pause.first_row:
+            return False
+        self.pause_frame_count += 1
+        return self.pause_frame_count >= pause.max_frames
 
 
 class ModelRunner:
@@ -80,6 +89,11 @@ class ModelRunner:
         decoded = tuple(self._keep(work, frame) for work, frame in zip(step.decode, frames, strict=True))
         return StepResult(decoded, prefilled_s - began_s, ended_s - prefilled_s)
 
+    def frames(self, segment_id: SegmentId) -> NDArray[np.generic]:
+        """Return the frames made of a segment that is kept."""
+        frames = self._takes[segment_id].frames
+        return np.stack(frames) if frames else self._no_frames
+
     def vocode_item(self, work: VocodeWork) -> VocodeItem:
         """Gather the frames of a piece of work for the vocoder."""
         take = self._takes[work.segment_id]
@@ -107,10 +121,12 @@ class ModelRunner:
     def _keep(self, work: DecodeWork, frame: StepFrame | SlotError) -> DecodeResult:
         if isinstance(frame, SlotError):
             return DecodeResult(work.segment_id, emitted=False, done=True, failed=True)
+        done = frame.done
         if frame.emit:
             take = self._takes[work.segment_id]
             words = take.script.prepared.words
             while len(take.spoken) < len(words) and frame.pointer >= words[len(take.spoken)].first_row:
                 take.spoken.append(SpokenWord(words[len(take.spoken)], len(take.frames)))
             take.frames.append(frame.frame)
-        return DecodeResult(work.segment_id, frame.emit, frame.done, failed=False)
+            done = take.is_over(frame.pointer) or done
+        return DecodeResult(work.segment_id, frame.emit, done, failed=False)

@@ -89,5 +89,6 @@ class Vocoding:
             return VocodeResult(segment.id, 0.0, is_last=True, failed=True), None
         if item.is_first:
             task.chunker.begin_segment()
+        samples = task.chunker.without_lead_in(samples)
         chunk = task.chunker.chunk(samples, segment.index, task.words, item.is_last)
         return VocodeResult(segment.id, len(samples) / self._sample_rate_hz, item.is_last, failed=False), chunk

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from server.phonemes.inventory import PhonemeInventory, read_inventory
 from server.phonemes.pronouncer import Pronouncer, Pronunciation
-from server.prepared_segment import PreparedSegment, WordSpan
+from server.prepared_segment import ClosingPause, PreparedSegment, WordSpan
 from server.voice import Voice
 from trt_engines.errors import ManifestError
 from trt_engines.manifest import MANIFEST_NAME, Manifest
@@ -20,6 +20,9 @@ _BEGIN_ADVANCE = 5
 _FEWEST_FRAMES, _SLOWEST_PHONEME_MS = 2, 300
 """Run-away guard: 300 ms for every phoneme, about five times what speech takes, and two frames for the pads."""
 _SENTENCE_ENDS, _PAUSES = ".?!", ",;:"
+_SENTENCE_PAUSE_S, _CLAUSE_PAUSE_S = 0.3, 0.15
+"""Silence at the end of a segment. The voice was trained on utterances that end in half a second of it, which between
+two segments of a sentence would be a stumble."""
 _BEFORE_WORD, _BEHIND_WORD = " “,;:.?!", " ”,;:.?!"
 
 
@@ -74,7 +77,8 @@ class PhonemeFrontend:
             yield PreparedSegment(text, np.zeros((0, len(self._columns)), np.int32), (), unspoken, 0)
         elif len(phonemes) <= self._inventory.max_phonemes:
             spans = tuple(_span(word, text) for word in words)
-            yield PreparedSegment(text, self._rows(phonemes), spans, unspoken, self._guard_frames(len(phonemes)))
+            guard, pause = self._guard_frames(len(phonemes)), self._closing_pause(phonemes)
+            yield PreparedSegment(text, self._rows(phonemes), spans, unspoken, guard, pause)
         else:
             place = _place_to_split(text, phonemes, words, self._inventory.max_phonemes)
             yield from self._prepared(text[:place], pronouncer, goes_on=True)
@@ -109,6 +113,11 @@ class PhonemeFrontend:
         rows[-1, 1:] = 0
         rows[-1, 1] = _BEGIN_ADVANCE
         return rows
+
+    def _closing_pause(self, phonemes: str) -> ClosingPause:
+        last_word_end = len(phonemes.rstrip(_BEHIND_WORD))
+        pause_s = _SENTENCE_PAUSE_S if phonemes[-1:] in _SENTENCE_ENDS else _CLAUSE_PAUSE_S
+        return ClosingPause(1 + last_word_end, math.ceil(pause_s * self._frame_rate_hz))
 
     def _guard_frames(self, phoneme_count: int) -> int:
         guard = _FEWEST_FRAMES + math.ceil(_SLOWEST_PHONEME_MS * phoneme_count * self._frame_rate_hz / 1000)

@@ -115,3 +115,26 @@ def test_durations_are_kept_for_the_books() -> None:
     speak(chunker, [tone(FRAME_SAMPLES * 3)])
 
     assert pytest.approx((0.1, 0.15, 0.25)) == (chunker.segment_start_s, chunker.segment_s, chunker.duration_s)
+
+
+@given(cuts=st.lists(st.integers(0, 3000), max_size=4), silent=st.integers(0, 2000))
+def test_silence_before_the_first_sound_is_left_out(cuts: list[int], silent: int) -> None:
+    """At most 45 ms of it, however the samples are cut; what sounds is never touched."""
+    samples = np.concatenate([np.zeros(silent, np.float32), np.full(3000 - silent, 0.5, np.float32)])
+    chunker = make_chunker()
+    left = np.concatenate([chunker.without_lead_in(piece) for piece in np.split(samples, sorted(cuts))])
+
+    assert samples[min(silent, 1080) :].tobytes() == left.tobytes()
+
+
+def test_words_keep_to_the_audio_when_the_lead_in_is_left_out() -> None:
+    """A word that begins 50 ms into the frames begins 5 ms into the audio, if 45 ms of it were left out."""
+    chunker = make_chunker()
+    chunker.begin_segment()
+    samples = np.concatenate([np.zeros(FRAME_SAMPLES, np.float32), tone(FRAME_SAMPLES)])
+    words = [SpokenWord(WordSpan("hi", 1, 3, 0, 2), 0), SpokenWord(WordSpan("you", 4, 6, 3, 6), 1)]
+    chunk = chunker.chunk(chunker.without_lead_in(samples), 0, words, is_last=True)
+
+    assert chunk is not None
+    assert pytest.approx([0.0, 0.005]) == [word.start_s for word in chunk.words]
+    assert pytest.approx(0.055) == chunk.duration_s

@@ -1,9 +1,11 @@
 """Steps become calls of the engine; frames and words are kept until their audio is made."""
 
+import dataclasses
+
 import numpy as np
 
 from server.model_runner import ModelRunner, Script
-from server.prepared_segment import PreparedSegment, WordSpan
+from server.prepared_segment import ClosingPause, PreparedSegment, WordSpan
 from server.step import DecodeWork, PrefillWork, Step, VocodeWork
 from server.utterance import Segment, SegmentId, UtteranceId
 from tests.fakes import FRAMES_PER_ROW, expected_frames, rows, scripted_engine
@@ -113,3 +115,15 @@ def test_released_slots_are_freed_before_they_are_prefilled_again() -> None:
     )
 
     assert 1 == len(runner.vocode_item(VocodeWork(SegmentId(1), 0, 0, 1, 0, is_first=True, is_last=False)).frames)
+
+
+def test_a_segment_ends_when_its_closing_pause_has_lasted_long_enough() -> None:
+    """Frames behind the last word are counted; the last one allowed is still spoken."""
+    pause = ClosingPause(first_row=3, max_frames=2)
+    plain = script()
+    runner = runner_with(dataclasses.replace(plain, prepared=dataclasses.replace(plain.prepared, closing_pause=pause)))
+    runner.run(prefill())
+    results = [runner.run(decode(i)).decoded[0] for i in range(FRAMES_PER_ROW * 3 + 2)]
+
+    assert [False] * 7 + [True] == [result.done for result in results]
+    assert all(result.emitted for result in results)

@@ -182,3 +182,13 @@ def test_other_files(bundle_dir: Path, manifest: Manifest) -> None:
 
     with pytest.raises(ManifestError, match=r"`frontend\.files` names 0 files"):
         PhonemeFrontend(bundle_dir, dataclasses.replace(manifest, frontend=spec))
+
+
+@pytest.mark.parametrize(("text", "frames"), [("Hello there.", 30), ("Hello there, ", 15)])
+def test_closing_pause(frontend: PhonemeFrontend, voice: Voice, text: str, frames: int) -> None:
+    """Behind the last word a sentence may be silent for 0.3 s, a clause for half as long (tiny frames last 10 ms)."""
+    (segment,) = frontend.prepare(text, voice)
+
+    assert segment.closing_pause is not None
+    assert segment.closing_pause.first_row == segment.words[-1].end_row
+    assert segment.closing_pause.max_frames == frames
