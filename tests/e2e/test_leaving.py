@@ -44,6 +44,22 @@ async def test_barge_in_is_answered_and_the_stream_goes_on(client: AsyncClient) 
     assert {1} == {event.utterance_index for event in after}
 
 
+async def test_a_book_is_accepted_and_can_be_stopped(client: AsyncClient) -> None:
+    """A hundred thousand characters at once are spoken from their beginning, and given up on demand."""
+    async with client.converse(FAST) as conversation:
+        await conversation.send_text(LONG_TEXT * 9)
+        events = aiter(conversation)
+        while not isinstance(await anext(events), AudioChunk):
+            pass
+        await conversation.cancel()
+        await conversation.finish()
+        *_, last = [event async for event in events]
+
+    assert 100_000 < len(LONG_TEXT * 9)
+    assert isinstance(last, Cancelled)
+    assert 0 < last.sent_s
+
+
 async def test_every_cancel_is_answered_also_for_nothing(client: AsyncClient) -> None:
     """Cancels before any text, and twice in a row, each get their answer."""
     async with client.converse(FAST) as conversation:
