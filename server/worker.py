@@ -32,6 +32,7 @@ from server.outbox import Outbox, deliver
 from server.progress import UtteranceProgress
 from server.scheduler import Scheduler
 from server.step import EngineLimits, Failure, Outcome, SegmentEnded, Step, StepResult, UtteranceEnded, VocodeResult
+from server.storyline import Storylines
 from server.utterance import Event, Finished, SegmentFinished, UtteranceId
 from server.vocoding import VocodedBatch, VocodeFuture, VocodeTask, Vocoding
 from trt_engines.base import Engine
@@ -81,6 +82,7 @@ class Worker:
             SlotPool(engine.vocoder.slot_count),
         )
         self._runner = ModelRunner(engine)
+        self._stories = Storylines(self._start_script, self._scheduler.end_text, self._runner.frames)
         self._vocoding = Vocoding(engine.vocoder, manifest.audio.sample_rate_hz, loop, clock)
         self._outboxes: weakref.WeakSet[Outbox] = weakref.WeakSet()
         self._channels: dict[UtteranceId, _Channel] = {}
@@ -116,11 +118,11 @@ class Worker:
 
     def say(self, script: Script) -> None:
         """Queue a segment behind the others of its utterance."""
-        self._inbox.put(partial(self._say, script))
+        self._inbox.put(partial(self._stories.say, script))
 
     def end_text(self, utterance_id: UtteranceId) -> None:
         """No more segments will come; the utterance ends when the last one has been spoken."""
-        self._inbox.put(partial(self._scheduler.end_text, utterance_id))
+        self._inbox.put(partial(self._stories.end_text, utterance_id))
 
     def cancel(self, utterance_id: UtteranceId) -> None:
         """Drop an utterance and give back its slots at the next step; says nothing to its outbox."""
@@ -159,6 +161,7 @@ class Worker:
         self._deliver(step)
         self._start_vocoding(step)
         self._scheduler.update(step, self._run(step))
+        self._stories.take_in()
         self._take_messages(is_idle=step.is_idle)
 
     def _take_messages(self, *, is_idle: bool) -> None:
@@ -232,6 +235,7 @@ class Worker:
         if isinstance(outcome, SegmentEnded):
             return [(channel.outbox, self._segment_finished(outcome, channel.chunker))]
         del self._channels[outcome.utterance_id]
+        self._stories.forget(outcome.utterance_id)
         if outcome.duration_s:
             self._metrics.real_time_factor.observe(outcome.synthesis_s / outcome.duration_s)
         return [(channel.outbox, _end_of(outcome))]
@@ -249,13 +253,15 @@ class Worker:
     def _open(self, utterance: UtteranceProgress, channel: _Channel) -> None:
         self._channels[utterance.id] = channel
         self._scheduler.add_utterance(utterance)
+        self._stories.open(utterance)
 
-    def _say(self, script: Script) -> None:
+    def _start_script(self, script: Script) -> None:
         self._runner.add(script)
         self._scheduler.add_segment(script.segment, self._clock())
 
     def _cancel(self, utterance_id: UtteranceId) -> None:
         self._channels.pop(utterance_id, None)
+        self._stories.forget(utterance_id)
         self._scheduler.cancel(utterance_id)
 
     def _begin_to_stop(self) -> None:

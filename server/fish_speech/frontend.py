@@ -6,19 +6,19 @@ same rows for every segment it speaks.
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from server.errors import TextTooLongError
-from server.fish_speech.prompt import PromptBuilder, Rows
+from server.fish_speech.prompt import RESERVED_ROWS, PromptBuilder, Rows, keep_history
 from server.fish_speech.text import EMOJI, byte_count, clean_text, is_speakable
 from server.fish_speech.tokenizer import SEMANTIC_COUNT, load_tokenizer
 from server.fish_speech.voice_prompt import CUSTOM_FILE
 from server.fish_speech.voice_rows import VoiceRows
-from server.prepared_segment import PreparedSegment
+from server.prepared_segment import Continuation, PreparedSegment, SpokenSegment
 from server.voice import Voice
 from trt_engines.errors import ManifestError
 from trt_engines.manifest import Manifest
@@ -27,6 +27,8 @@ from trt_engines.manifest_reading import dataclass_from_json
 _WHITE_SPACE = re.compile(r"\s+")
 _FRAMES_PER_BYTE = 6
 _SPARE_FRAMES = 64
+_CONTEXT_ROWS = 4096 - RESERVED_ROWS
+"""The original's own limit: rows of voice, history and text, whatever the model could hold."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,25 @@ class FishFrontend:
         if not is_speakable(cleaned):
             nothing: Rows = np.zeros((0, 1 + self._builder.codebook_count), np.int32)
             return (PreparedSegment(text, nothing, (), unspoken, 0),)
-        rows = np.concatenate([self._voices.of(voice.name), self._builder.turn(cleaned)])
-        return (PreparedSegment(text, rows, (), unspoken, self._frame_limit(len(rows), cleaned)),)
+        voice_rows, turn = self._voices.of(voice.name), self._builder.turn(cleaned)
+        rows = np.concatenate([voice_rows, turn])
+        limit = self._frame_limit(len(rows), cleaned)
+
+        def join(spoken: Sequence[SpokenSegment]) -> tuple[Rows, int]:
+            continued = np.concatenate([voice_rows, *self._history(spoken, turn, len(voice_rows))])
+            return continued, self._frame_limit(len(continued), cleaned)
+
+        return (PreparedSegment(text, rows, (), unspoken, limit, continuation=Continuation(turn, join)),)
+
+    def _history(self, spoken: Sequence[SpokenSegment], turn: Rows, voice_row_count: int) -> list[Rows]:
+        """Return the turns before this one that stay in the context, and this one."""
+        turns: list[Rows] = []
+        for segment in spoken:
+            if segment.prepared.continuation is not None:
+                turns += [segment.prepared.continuation.own_rows, self._builder.spoken(segment.frames.astype(np.int32))]
+        longest = self._limits.max_positions
+        room = min(_CONTEXT_ROWS, longest - min(RESERVED_ROWS, longest // 4)) - voice_row_count
+        return keep_history([*turns, turn], room, upstream_compat=self._builder.upstream_compat)
 
     def _frame_limit(self, row_count: int, cleaned: str) -> int:
         """Return the most frames the text could need: 0.28 s for each of its bytes, if the context has room."""

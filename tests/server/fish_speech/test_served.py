@@ -56,11 +56,11 @@ def _app(bundle_dir: Path) -> App:
     return App(Settings(listen=ListenSettings(port=0, metrics_port=-1), engine=engine))
 
 
-async def _hear(app: App, voice: str) -> NDArray[np.float32]:
-    """Return the samples of the first recorded segment."""
+async def _hear(app: App, voice: str, text: str = RECORDED["segments"][0]["text"]) -> NDArray[np.float32]:
+    """Return the samples of a text, by default the first recorded segment."""
     options = SpeechOptions(voice=voice, encoding=Encoding.FLOAT32, seed=1)
     async with AsyncClient(f"127.0.0.1:{app.port}") as client:
-        speech = client.speak(RECORDED["segments"][0]["text"], options)
+        speech = client.speak(text, options)
         audio = b"".join([chunk.audio async for chunk in speech])
     return np.frombuffer(audio, "<f4")
 
@@ -85,6 +85,15 @@ async def test_a_client_hears_what_the_original_speaks(bundle_dir: Path) -> None
     async with _app(bundle_dir) as app:
         samples = await _hear(app, "recorded")
     np.testing.assert_allclose(samples, _recorded("segment0_clean_audio"), atol=1e-5)
+
+
+async def test_a_second_segment_keeps_the_first_in_its_context(bundle_dir: Path) -> None:
+    """What the original speaks after its own first segment is heard after ours; it was recorded for 14 frames."""
+    first, second = _recorded("segment0_clean_audio"), _recorded("segment1_clean_audio")
+    async with _app(bundle_dir) as app:
+        samples = await _hear(app, "recorded", RECORDED["text"])
+    np.testing.assert_allclose(samples[: len(first)], first, atol=1e-5)
+    np.testing.assert_allclose(samples[len(first) : len(first) + len(second)], second, atol=1e-5)
 
 
 async def test_a_voice_made_of_the_recorded_reference_speaks_like_it(bundle_dir: Path) -> None:
