@@ -1,10 +1,21 @@
 """What many tests stand on: the tiny bundle, made once per session."""
 
+import inspect
 from pathlib import Path
 
 import pytest
 
 from build_engines.tiny import make_tiny_bundle
+
+ONE_LOOP_FOLDERS = {"clients", "e2e"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts the tests that talk gRPC on the loop of the session, because gRPC wants one loop in a process."""
+    for item in items:
+        is_coroutine = inspect.iscoroutinefunction(getattr(item, "function", None))
+        if is_coroutine and ONE_LOOP_FOLDERS.intersection(item.path.parts):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
 
 
 @pytest.fixture(scope="session")

@@ -21,13 +21,6 @@ from server.config import EngineSettings, ListenSettings, Settings
 ONCE = ConnectionOptions(retry=Retry(attempt_count=1))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts every test of this folder on the loop of the session."""
-    for item in items:
-        if item.path.is_relative_to(Path(__file__).parent):
-            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
-
-
 def server_settings(bundle_dir: Path, **admission: float) -> Settings:
     """A server of eight slots on any free port, with these limits of admission."""
     settings = Settings(
