@@ -14,7 +14,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Puts the tests that talk gRPC on the loop of the session, because gRPC wants one loop in a process."""
     for item in items:
         is_coroutine = inspect.iscoroutinefunction(getattr(item, "function", None))
-        if is_coroutine and ONE_LOOP_FOLDERS.intersection(item.path.parts):
+        if is_coroutine and item.path.parent.name in ONE_LOOP_FOLDERS:
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
 
 

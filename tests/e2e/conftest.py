@@ -8,7 +8,6 @@ import dataclasses
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import pytest
 import pytest_asyncio
 from grpc import aio
 
