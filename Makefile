@@ -96,7 +96,7 @@ clean:
 	@echo "Installing the developer's tools and the CPU build of torch ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1' # the first that knows --group
 	@.ci/install_torch $(BIN)/pip
-	@$(BIN)/python -m pip install --quiet -e '.[audio,build]' --group dev
+	@$(BIN)/python -m pip install --quiet -e '.[audio,build,channelz,fish]' --group dev
 	@touch $@ .venv/runtime.stamp
 
 .venv/training.stamp: .venv/developer.stamp
