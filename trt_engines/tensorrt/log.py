@@ -8,6 +8,7 @@ from trt_engines.tensorrt.flavor import Flavor
 
 _LOG = logging.getLogger(__name__)
 _KEPT_ERRORS = 5
+_EXPECTED = "row_count"  # TensorRT warns twice that prefill has it and may not read it
 
 
 class TensorrtLog(Protocol):
@@ -44,7 +45,7 @@ def _new_log(api: Any) -> Any:  # noqa: ANN401
         def log(self, severity: object, message: str) -> None:
             if self.recorded is not None:
                 self.recorded.append(message)
-            level = levels.get(severity, logging.DEBUG)
+            level = logging.DEBUG if _EXPECTED in message else levels.get(severity, logging.DEBUG)
             if level == logging.ERROR:
                 self.errors = [*self.errors, message][-_KEPT_ERRORS:]
             _LOG.log(level, "%s", message)

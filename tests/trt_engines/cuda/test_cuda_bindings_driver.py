@@ -71,7 +71,7 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> RuntimeDouble:
 def test_an_old_driver_is_named(runtime: RuntimeDouble) -> None:
     """Without a usable driver the error says so and nothing else is called."""
     runtime.answers["cudaGetDeviceCount"] = (_Status.cudaErrorInsufficientDriver, None)
-    with pytest.raises(CudaUnavailableError, match=r"cudaErrorInsufficientDriver.*driver for CUDA 12"):
+    with pytest.raises(CudaUnavailableError, match=r"cudaErrorInsufficientDriver.*packages for CUDA 12"):
         CudaBindingsDriver()
     assert [("cudaGetDeviceCount",)] == runtime.calls
 
