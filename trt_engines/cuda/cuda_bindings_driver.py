@@ -27,7 +27,7 @@ class CudaBindingsDriver:
         status, count = self._cuda.cudaGetDeviceCount()
         if status != self._cuda.cudaError_t.cudaSuccess:
             raise CudaUnavailableError(
-                f"CUDA cannot be used: {status.name}. Install an NVIDIA driver for CUDA 13, or the packages for CUDA 12 "
+                f"CUDA cannot be used: {status.name}. Install an NVIDIA driver for CUDA 13, or packages for CUDA 12 "
                 "(pip install 'antiphon[tensorrt-cu12]'); start a container with --gpus all."
             )
         if device_index >= count:
