@@ -121,7 +121,7 @@ class SchedulingSettings:
     """Time that prompts may take in one step at most, and no more than running listeners can spare."""
     max_batch_rows: int = _number(0, 0)
     """Segments stepped at once at most; 0 sets no limit but the slots."""
-    vocode_budget_s: float = _number(0.02, 0.0, 10.0)
+    vocode_budget_s: float = _number(0.01, 0.0, 10.0)
     """Time that one batch of the vocoder may take, so that an urgent first chunk never waits behind a long one."""
     chunk_growth: float = _number(2.0, 1.0, 100.0)
     """Each chunk after the first may be this much longer than the one before."""

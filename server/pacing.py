@@ -28,7 +28,7 @@ class PlaybackClock:
 
     def lead_s(self, now_s: float) -> float:
         """Return the seconds of audio given but not yet played."""
-        return max(0.0, self.end_s - now_s)
+        return self.end_s - now_s if self.end_s > now_s else 0.0
 
     def played_s(self, now_s: float) -> float:
         """Return the seconds of audio played by now."""

@@ -3,7 +3,7 @@
 * Everything goes in the order of deadlines: when a listener runs out of audio, or when new text should first be heard.
 * Who is `lead_limit_s` ahead of its listener sits out until a part of that is played; then all that have room fill up
   together, so that the batch is full when it runs.
-* While anyone has little or no audio, those with a comfortable lead wait.
+* While anyone has little or no audio, those with a comfortable lead wait, if that makes the step much shorter.
 * Prompts are prefilled in the time that running listeners can spare, or when the prompt's own deadline is nearer.
 * The vocoder gets a chunk when it is as long as the ramp says, or when it is needed at once.
 """
@@ -18,6 +18,7 @@ from server.step import EngineLimits
 
 _RESUME_SHARE = 0.75  # of the lead limit: who sits out comes back when its lead has fallen to this
 _WAKE_LATE_S = 0.001  # so that the moment has surely passed when the worker looks
+_MUCH_SHORTER = 0.75
 _FEWEST_PREFILL_ROWS = 16  # a smaller piece of a prompt is not worth a call of its own
 
 
@@ -54,14 +55,18 @@ class Planner:
         comfort_s = self._settings.comfort_lead_s
         if min(ahead_s, default=comfort_s) >= 0.5 * comfort_s:
             return runnable
-        return [each for each, lead_s in zip(runnable, ahead_s, strict=True) if lead_s <= comfort_s]
+        pressing = [each for each, lead_s in zip(runnable, ahead_s, strict=True) if lead_s <= comfort_s]
+        # A full batch makes more frames a second; it is worth giving up only where that makes the step much shorter.
+        is_worth_it = self.step_cost.seconds(len(pressing)) <= _MUCH_SHORTER * self.step_cost.seconds(len(runnable))
+        return pressing if is_worth_it else runnable
 
     def prefill(self, runnable: Sequence[UtteranceProgress], now_s: float) -> list[tuple[SegmentProgress, int]]:
         """Return whose prompts to prefill, and how many rows of each."""
         stepping = [each for each in runnable if each.talking and each.talking.is_prefilled]
         stepping_due_s = min((each.clock.end_s for each in stepping if each.clock.end_s > now_s), default=math.inf)
         spare_s = stepping_due_s - now_s - self._settings.margin_s - self.step_cost.seconds(len(stepping))
-        spare_rows = min(self._settings.max_prefill_rows, self.prefill_cost.count_within(spare_s))
+        budget_rows = max(1, self.prefill_cost.count_within(self._settings.prefill_budget_s))
+        spare_rows = min(budget_rows, self.prefill_cost.count_within(spare_s))
         chosen: list[tuple[SegmentProgress, int]] = []
         for utterance in runnable:
             part = utterance.talking
@@ -72,7 +77,7 @@ class Planner:
             if rows < min(wanted, _FEWEST_PREFILL_ROWS):
                 if chosen or self.due_s(utterance) > stepping_due_s:
                     break
-                rows = min(wanted, self._settings.max_prefill_rows)
+                rows = min(wanted, budget_rows)
             chosen.append((part, rows))
             spare_rows -= rows
         return chosen
@@ -83,18 +88,19 @@ class Planner:
         return ready[: self._settings.max_batch_rows or None]
 
     def vocode(
-        self, utterances: Iterable[UtteranceProgress], free_slot_count: int, now_s: float
+        self, utterances: Iterable[UtteranceProgress], free_slot_count: int, step_rows: int, now_s: float
     ) -> list[UtteranceProgress]:
         """Return whose oldest segment should go to the vocoder, at most one batch full, the nearest deadline first.
 
         Args:
             utterances: All that are at work.
             free_slot_count: How many of them can be lent a slot of the vocoder.
+            step_rows: Rows of the step that comes before the next chance.
             now_s: The moment.
         """
         settings = self._settings
-        frames = settings.max_vocode_frames
-        latency_s = settings.margin_s + self.step_cost.seconds(8) + self.vocode_cost.seconds(frames // 2)
+        frames = self.vocode_cost.count_within(settings.vocode_budget_s)
+        latency_s = settings.margin_s + self.step_cost.seconds(step_rows) + settings.vocode_budget_s
         due = sorted((each for each in utterances if each.is_vocode_due(now_s, latency_s)), key=self.due_s)
         chosen: list[UtteranceProgress] = []
         for utterance in due:
@@ -119,8 +125,7 @@ class Planner:
     def _hold(self, utterance: UtteranceProgress, now_s: float) -> None:
         """Take an utterance out when it has reached its limit, and back in when enough of that is played."""
         limit_s = utterance.lead_limit_s * (_RESUME_SHARE if utterance.is_held else 1.0)
-        is_unread = utterance.unread_s >= self._settings.lead_limit_s
-        utterance.is_held = is_unread or utterance.ahead_s(now_s) >= limit_s
+        utterance.is_held = utterance.ahead_s(now_s) >= limit_s or utterance.unread_s >= self._settings.lead_limit_s
 
     def _has_room(self, utterance: UtteranceProgress, now_s: float) -> bool:
         """Return whether a held utterance may join others that run anyway."""

@@ -82,6 +82,10 @@ class UtteranceProgress:
     clock: PlaybackClock = field(default_factory=PlaybackClock)
     waiting: deque[Segment] = field(default_factory=deque)
     active: deque[SegmentProgress] = field(default_factory=deque)
+    talking: SegmentProgress | None = None
+    """The segment whose frames are being made: the newest active one, or none."""
+    pending_frames: int = 0
+    """Frames of all active segments that have not come out as samples."""
     text_ended: bool = False
     busy_since_s: float = -math.inf
     """When text came to this utterance while it had nothing to do."""
@@ -100,11 +104,6 @@ class UtteranceProgress:
     reason: FinishReason = FinishReason.EMPTY
 
     @property
-    def talking(self) -> SegmentProgress | None:
-        """The segment whose frames are being made, if any."""
-        return self.active[-1] if self.active and self.active[-1].reason is None else None
-
-    @property
     def is_idle(self) -> bool:
         """Whether there is nothing to do until more text comes."""
         return not self.waiting and not self.active
@@ -116,11 +115,9 @@ class UtteranceProgress:
 
     @property
     def unheard_s(self) -> float:
-        """Audio that is made as frames but has not come out as samples."""
-        frames = sum(part.frame_count - part.audio_frames for part in self.active)
-        if self.talking:
-            frames -= self.ramp.lookahead_frames
-        return max(0, frames) * self.ramp.frame_s
+        """Audio that is made as frames, and could come out as samples, but has not."""
+        frames = self.pending_frames if self.talking is None else self.pending_frames - self.ramp.lookahead_frames
+        return frames * self.ramp.frame_s if frames > 0 else 0.0
 
     @property
     def unread_s(self) -> float:
@@ -148,16 +145,21 @@ class UtteranceProgress:
             now_s: The moment.
             latency_s: Time from now until the chunk after next could be there, were this chance let pass.
         """
-        if not self.active or self.is_vocoding or not self.active[0].frame_count:
+        if self.is_vocoding or not self.active or not self.active[0].frame_count:
             return False
         if self.active[0].reason is not None:
             return True
-        lead_s = self.clock.lead_s(now_s)
-        ramp, chunk_index = self.ramp, self.chunk_index if lead_s > 0.0 else 0
         ready = self.ready_frames()
+        if ready < 1:
+            return False
+        lead_s = self.clock.lead_s(now_s)
         is_late = 0.0 < lead_s <= latency_s and self.chunk_index > 0
-        enough = chunk_frames(ramp.first_frames, ramp.largest_frames, ramp.growth, chunk_index)
-        return ready >= (1 if is_late or self.is_held else enough)
+        return is_late or self.is_held or ready >= self._enough_frames(lead_s)
+
+    def _enough_frames(self, lead_s: float) -> int:
+        """Return the length of the next chunk on the ramp, which starts anew when the listener has nothing."""
+        ramp, chunk_index = self.ramp, self.chunk_index if lead_s > 0.0 else 0
+        return chunk_frames(ramp.first_frames, ramp.largest_frames, ramp.growth, chunk_index)
 
     def next_vocode(self) -> VocodeChunk:
         """Return what to vocode of the oldest segment."""

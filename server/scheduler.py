@@ -104,7 +104,7 @@ class Scheduler:
         for utterance in list(self._utterances.values()):
             self._advance(utterance)
         willing = self.planner.willing(self._utterances.values(), now_s)
-        vocode = self._pick_vocode(now_s)
+        vocode = self._pick_vocode(len(willing), now_s)
         self._lend_slots(willing)
         runnable = self.planner.pressing(willing, now_s)
         prefill = tuple(self._prefill(part, rows) for part, rows in self.planner.prefill(runnable, now_s))
@@ -153,6 +153,10 @@ class Scheduler:
     def check_integrity(self) -> None:
         """Assert that every slot is held by a segment that knows of it, and that nothing over is remembered."""
         self._slots.check_integrity(self._utterances.values())
+        for each in self._utterances.values():
+            pending = sum(part.frame_count - part.audio_frames for part in each.active)
+            talking = [part for part in each.active if part.reason is None]
+            assert (pending, talking) == (each.pending_frames, [each.talking] if each.talking else []), "a wrong count"
         owned = {segment.id for each in self._utterances.values() for segment in each.segments()}
         assert owned == self._owners.keys(), "a segment is remembered that is over, or forgotten while it works"
 
@@ -175,9 +179,11 @@ class Scheduler:
 
     def _begin(self, utterance: UtteranceProgress, segment: Segment) -> None:
         part = SegmentProgress(segment)
-        if not segment.row_count:
-            part.reason = FinishReason.EMPTY
         utterance.active.append(part)
+        if segment.row_count:
+            utterance.talking = part
+        else:
+            part.reason = FinishReason.EMPTY
 
     def _lend_slots(self, willing: Iterable[UtteranceProgress]) -> None:
         for utterance in willing:
@@ -185,10 +191,11 @@ class Scheduler:
             if part and part.slot is None:
                 self._slots.lend_talker_slot(part)
 
-    def _pick_vocode(self, now_s: float) -> tuple[VocodeWork, ...]:
+    def _pick_vocode(self, step_rows: int, now_s: float) -> tuple[VocodeWork, ...]:
         if self._vocode_batch_count == _VOCODE_BATCHES:
             return ()
-        due = self.planner.vocode(self._utterances.values(), self._slots.free_vocoder_slot_count, now_s)
+        free_slot_count = self._slots.free_vocoder_slot_count
+        due = self.planner.vocode(self._utterances.values(), free_slot_count, step_rows, now_s)
         works = tuple(self._vocode(utterance) for utterance in due)
         self._vocode_batch_count += bool(works)
         return works
@@ -221,12 +228,14 @@ class Scheduler:
         part = utterance.active[-1]
         utterance.synthesis_s += step_s
         part.frame_count += decoded.emitted
+        utterance.pending_frames += decoded.emitted
         positions = part.segment.row_count + part.step_count
         if decoded.done:
             part.reason = FinishReason.COMPLETED
         elif part.frame_count >= part.segment.max_frames or positions >= self._limits.max_positions:
             part.reason = FinishReason.LENGTH
         if part.reason is not None:
+            utterance.talking = None
             self._slots.free_talker_slot(part)
 
     def _vocoded_one(self, result: VocodeResult, now_s: float, batch_s: float) -> float | None:
@@ -239,6 +248,7 @@ class Scheduler:
             self._end(utterance, Failure.ENGINE)
             return None
         part = utterance.active[0]
+        utterance.pending_frames -= part.expected_audio_frames - part.audio_frames
         part.audio_frames = part.expected_audio_frames
         utterance.synthesis_s += batch_s
         spare_s = utterance.deliver(now_s, result.duration_s, self._settings.ttfa_target_s)

@@ -87,7 +87,8 @@ class SchedulerRig:
         if step.decode or step.prefill:
             self.clock.advance(self.step_s)
         decoded = tuple(self._decoded(work.segment_id, work.segment_id in failing) for work in step.decode)
-        self.scheduler.update(step, StepResult(decoded, 0.0, self.step_s))
+        prefill_s = 0.002 + 0.0001 * sum(work.row_count for work in step.prefill)
+        self.scheduler.update(step, StepResult(decoded, prefill_s, self.step_s))
         return step
 
     def vocode(self, *, failing: frozenset[SegmentId] = frozenset()) -> None:

@@ -10,7 +10,7 @@ from tests.server.scheduler_rig import SchedulerRig
 
 def test_prompts_share_the_row_budget_of_a_step() -> None:
     """When many start at once, each step prefills as many rows as the settings allow."""
-    rig = SchedulerRig(settings=SchedulingSettings(max_prefill_rows=64))
+    rig = SchedulerRig(settings=SchedulingSettings(prefill_budget_s=0.0085))
     for number in range(4):
         rig.say(rig.open(number), row_count=30)
     steps = [rig.turn() for _ in range(2)]
@@ -57,17 +57,17 @@ def test_the_nearest_deadline_steps_first_when_not_all_fit() -> None:
     assert [1] == [work.segment_id for work in rig.turn().decode]
 
 
-def test_those_with_a_comfortable_lead_wait_for_one_without_audio() -> None:
-    """While somebody waits for first audio, whoever has enough to play does not make the step longer."""
-    rig = SchedulerRig()
-    first = rig.open(0)
-    rig.say(first)
-    rig.frames_per_segment = 100
+@pytest.mark.parametrize(("row_s", "expected"), [(0.002, [1]), (0.0, [0, 1])])
+def test_those_with_a_comfortable_lead_wait_where_that_helps(row_s: float, expected: list[int]) -> None:
+    """One without audio goes alone if steps cost by the row; where a full batch costs the same, nobody waits."""
+    rig = SchedulerRig(frames_per_segment=100)
+    rig.say(rig.open(0))
     rig.run(0.15)
+    for rows in (1, 2, 4, 8) * 50:
+        rig.scheduler.planner.step_cost.observe(rows, 0.003 + row_s * rows)
     rig.say(rig.open(1))
-    step = rig.turn()
 
-    assert [1] == [work.segment_id for work in step.decode]
+    assert expected == sorted(work.segment_id for work in rig.turn().decode)
 
 
 def test_an_utterance_at_its_lead_limit_sits_out() -> None:

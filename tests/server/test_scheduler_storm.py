@@ -12,9 +12,9 @@ from tests.server.scheduler_rig import STALL_TIMEOUT_S, SchedulerRig
 _LEADS_S = st.sampled_from([0.02, 0.3, 2.0, float("inf")])
 _POLICIES = st.builds(
     SchedulingSettings,
-    max_prefill_rows=st.sampled_from([1, 16, 96]),
+    prefill_budget_s=st.sampled_from([0.0, 0.004, 0.02]),
     max_batch_rows=st.sampled_from([0, 1, 2]),
-    max_vocode_frames=st.sampled_from([1, 8, 64]),
+    vocode_budget_s=st.sampled_from([0.0, 0.004, 0.02]),
     comfort_lead_s=st.sampled_from([0.0, 0.6]),
     lead_limit_s=st.sampled_from([0.05, 2.0]),
     chunk_growth=st.sampled_from([1.0, 2.0]),

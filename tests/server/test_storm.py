@@ -34,7 +34,7 @@ def policies() -> tuple[SchedulingSettings, ...]:
     """Policies that differ in everything that must not be heard."""
     return (
         SchedulingSettings(),
-        SchedulingSettings(chunk_growth=1.0, max_vocode_frames=3, max_prefill_rows=16, comfort_lead_s=0.0),
+        SchedulingSettings(chunk_growth=1.0, vocode_budget_s=0.0, prefill_budget_s=0.0, comfort_lead_s=0.0),
         SchedulingSettings(chunk_growth=8.0, lead_limit_s=0.3, max_batch_rows=3, ttfa_target_s=0.01),
     )
 
