@@ -45,18 +45,37 @@ def _depending_on(nodes: list[onnx.NodeProto], known: set[str]) -> list[onnx.Nod
 def _computed(
     nodes: list[onnx.NodeProto], stored: dict[str, onnx.TensorProto], wanted: set[str], model: onnx.ModelProto
 ) -> dict[str, onnx.TensorProto]:
-    """Run nodes that need no input; return those of their outputs that are wanted."""
-    names = [name for node in nodes for name in node.output if name in wanted]
-    if not names:
-        return {}
-    used = {name for node in nodes for name in node.input}
-    outputs = [onnx.ValueInfoProto(name=name) for name in names]
-    weights = [tensor for name, tensor in stored.items() if name in used]
-    graph = helper.make_graph(nodes, "weights", [], outputs, weights)
-    alone = helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
-    session = ort.InferenceSession(alone.SerializeToString(), providers=["CPUExecutionProvider"])
-    arrays = session.run(names, {})
-    return {name: numpy_helper.from_array(array, name) for name, array in zip(names, arrays, strict=True)}
+    """Run nodes that need no input; return those of their outputs that are wanted.
+
+    Each output is computed by itself: all weights of a large model together are more than one model file may hold.
+    """
+    makers = {name: node for node in nodes for name in node.output}
+    computed = {}
+    for name in makers:
+        if name in wanted:
+            chain = _chain_to(name, makers)
+            used = {item for node in chain for item in node.input}
+            weights = [stored[item] for item in used if item in stored]
+            graph = helper.make_graph(chain, "weight", [], [onnx.ValueInfoProto(name=name)], weights)
+            alone = helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
+            session = ort.InferenceSession(alone.SerializeToString(), providers=["CPUExecutionProvider"])
+            computed[name] = numpy_helper.from_array(session.run([name], {})[0], name)
+    return computed
+
+
+def _chain_to(name: str, makers: dict[str, onnx.NodeProto]) -> list[onnx.NodeProto]:
+    """Return the nodes that a tensor needs, each once and before its readers."""
+    chain: list[onnx.NodeProto] = []
+
+    def visit(tensor: str) -> None:
+        node = makers.get(tensor)
+        if node is not None and not any(node is known for known in chain):
+            for item in node.input:
+                visit(item)
+            chain.append(node)
+
+    visit(name)
+    return chain
 
 
 def _plain_product(node: onnx.NodeProto, stored: dict[str, onnx.TensorProto]) -> onnx.NodeProto:

@@ -36,14 +36,16 @@ def libcuda_double(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def antiphon_native(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     """The module, built as its CMake project says."""
     pytest.importorskip("nanobind")
-    if shutil.which("cmake") is None or shutil.which("g++") is None:
+    beside = Path(sys.executable).with_name("cmake")
+    cmake = str(beside) if beside.exists() else shutil.which("cmake")
+    if cmake is None or shutil.which("g++") is None:
         pytest.skip("the native loop is optional and this machine lacks CMake or g++")
     folder = tmp_path_factory.mktemp("native")
     for arguments in (
         ["-S", str(NATIVE), "-B", str(folder), f"-DPython_EXECUTABLE={sys.executable}"],
         ["--build", str(folder), "--parallel", "2"],
     ):
-        made = subprocess.run(["cmake", *arguments], capture_output=True, text=True, check=False)
+        made = subprocess.run([cmake, *arguments], capture_output=True, text=True, check=False)
         assert made.returncode == 0, made.stdout + made.stderr
     (library,) = folder.glob("antiphon_native*.so")
     spec = importlib.util.spec_from_file_location("antiphon_native", library)
