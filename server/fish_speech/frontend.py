@@ -27,8 +27,8 @@ from trt_engines.manifest_reading import dataclass_from_json
 _WHITE_SPACE = re.compile(r"\s+")
 _FRAMES_PER_BYTE = 6
 _SPARE_FRAMES = 64
-_CONTEXT_ROWS = 4096 - RESERVED_ROWS
-"""The original's own limit: rows of voice, history and text, whatever the model could hold."""
+_CONTEXT_ROWS = 4096
+"""The original's own limit, whatever the model could hold."""
 
 
 @dataclass(frozen=True)
@@ -85,19 +85,23 @@ class FishFrontend:
         limit = self._frame_limit(len(rows), cleaned)
 
         def join(spoken: Sequence[SpokenSegment]) -> tuple[Rows, int]:
-            continued = np.concatenate([voice_rows, *self._history(spoken, turn, len(voice_rows))])
-            return continued, self._frame_limit(len(continued), cleaned)
+            continued = np.concatenate([voice_rows, *self._history(spoken, turn, len(voice_rows), limit)])
+            # Where even the pinned first pair leaves no room, the segment stands alone.
+            return (continued if len(continued) + limit <= self._limits.max_positions else rows), limit
 
         return (PreparedSegment(text, rows, (), unspoken, limit, continuation=Continuation(turn, join)),)
 
-    def _history(self, spoken: Sequence[SpokenSegment], turn: Rows, voice_row_count: int) -> list[Rows]:
+    def _history(
+        self, spoken: Sequence[SpokenSegment], turn: Rows, voice_row_count: int, max_frames: int
+    ) -> list[Rows]:
         """Return the turns before this one that stay in the context, and this one."""
         turns: list[Rows] = []
         for segment in spoken:
             if segment.prepared.continuation is not None:
                 turns += [segment.prepared.continuation.own_rows, self._builder.spoken(segment.frames.astype(np.int32))]
-        longest = self._limits.max_positions
-        room = min(_CONTEXT_ROWS, longest - min(RESERVED_ROWS, longest // 4)) - voice_row_count
+        pinned_rows = sum(map(len, turns[:2]))  # comes on top of what is counted
+        room = min(_CONTEXT_ROWS - RESERVED_ROWS, self._limits.max_positions - pinned_rows - max_frames)
+        room -= voice_row_count
         return keep_history([*turns, turn], room, upstream_compat=self._builder.upstream_compat)
 
     def _frame_limit(self, row_count: int, cleaned: str) -> int:

@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
 from server.errors import TextTooLongError
 from server.fish_speech.frontend import load_fish_frontend
-from server.fish_speech.prompt import PromptBuilder, Reference
+from server.fish_speech.prompt import PromptBuilder, Reference, Rows
 from server.fish_speech.tokenizer import load_tokenizer
 from server.fish_speech.voice_prompt import read_references, write_references
+from server.prepared_segment import SpokenSegment
 from server.voice import Voice
 from trt_engines.errors import ManifestError
 
@@ -111,3 +113,40 @@ def test_files_that_do_not_fit_are_named(bundle_dir: Path) -> None:
         path.write_bytes(content)
         with pytest.raises(ManifestError, match="does not hold the references of a voice"):
             read_references(path, 8)
+
+
+def test_the_context_slides_and_keeps_its_beginning(bundle_dir: Path) -> None:
+    """However many segments were spoken, voice and first pair stay, the newest text ends the prompt, and all fits."""
+    frontend = load_fish_frontend(bundle_dir, _manifest(max_positions=700))
+    rng = np.random.default_rng(0)
+    spoken: list[SpokenSegment] = []
+    lengths = []
+    for index in range(30):
+        (segment,) = frontend.prepare(f"This is sentence number {index}.", ANNA)
+        assert segment.continuation is not None
+        rows, max_frames = segment.continuation.join(spoken)
+        own = segment.continuation.own_rows
+        assert len(rows) + max_frames <= 700
+        np.testing.assert_array_equal(rows[-len(own) :], own)
+        if spoken:
+            alone = spoken[0].prepared.row_ids
+            first = frontend_rows(spoken[0].frames)
+            np.testing.assert_array_equal(rows[: len(alone) + len(first)], np.concatenate([alone, first]))
+        lengths.append(len(rows))
+        spoken.append(SpokenSegment(segment, rng.integers(0, 1000, (int(rng.integers(5, 40)), 8), np.int32)))
+    assert min(lengths[10:]) > 200
+
+
+def test_a_first_pair_without_room_is_given_up(bundle_dir: Path) -> None:
+    """Where the pinned pair fills the context, a segment is spoken without a past rather than not at all."""
+    frontend = load_fish_frontend(bundle_dir, _manifest(max_positions=512))
+    (first,), (second,) = frontend.prepare("One.", ANNA), frontend.prepare("Two.", ANNA)
+    assert second.continuation is not None
+    rows, max_frames = second.continuation.join([SpokenSegment(first, np.zeros((400, 8), np.int32))])
+    np.testing.assert_array_equal(rows, second.row_ids)
+    assert max_frames == second.max_frames
+
+
+def frontend_rows(frames: NDArray[Any]) -> Rows:
+    """The rows that close the turn of these frames."""
+    return PromptBuilder(load_tokenizer(DATA / "tokenizer/tokenizer.tiktoken"), 8).spoken(frames)
