@@ -118,11 +118,11 @@ class SchedulingSettings:
     margin_s: float = _number(0.03, 0.0, 10.0)
     """How long before the listener runs out the next chunk should be there."""
     prefill_budget_s: float = _number(0.02, 0.0, 10.0)
-    """Time that prompts may take in one step at most, and no more than running listeners can spare."""
+    """Time that prompts should take in one step at most, and no more than running listeners can spare."""
     max_batch_rows: int = _number(0, 0)
     """Segments stepped at once at most; 0 sets no limit but the slots."""
     vocode_budget_s: float = _number(0.01, 0.0, 10.0)
-    """Time that one batch of the vocoder may take, so that an urgent first chunk never waits behind a long one."""
+    """Time that one batch of the vocoder should take at most: an urgent first chunk may have to wait for two."""
     chunk_growth: float = _number(2.0, 1.0, 100.0)
     """Each chunk after the first may be this much longer than the one before."""
 

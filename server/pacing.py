@@ -6,6 +6,8 @@ starts with the first chunk, never pauses, and waits when it has nothing to play
 
 import math
 
+_FIXED_SHARES = 4.0  # a batch may take this many times its fixed part, so that at most a quarter of it is overhead
+
 
 class PlaybackClock:
     """What one listener has been given, and when that will have been played.
@@ -72,6 +74,13 @@ class LinearCost:
         if budget_s <= self._fixed_s:
             return 0
         return int(min(1e6, (budget_s - self._fixed_s) / max(self._per_item_s, 1e-9)))
+
+    def sensible_count(self, budget_s: float) -> int:
+        """Return how many items to put into a batch that should take `budget_s`, at least 1.
+
+        Where the fixed part is large, a batch may take longer, or most of the time would go into fixed parts.
+        """
+        return max(1, self.count_within(max(budget_s, _FIXED_SHARES * self._fixed_s)))
 
     def observe(self, count: int, seconds: float) -> None:
         """Learn from a batch of `count` items that took `seconds`."""

@@ -65,7 +65,7 @@ class Planner:
         stepping = [each for each in runnable if each.talking and each.talking.is_prefilled]
         stepping_due_s = min((each.clock.end_s for each in stepping if each.clock.end_s > now_s), default=math.inf)
         spare_s = stepping_due_s - now_s - self._settings.margin_s - self.step_cost.seconds(len(stepping))
-        budget_rows = max(1, self.prefill_cost.count_within(self._settings.prefill_budget_s))
+        budget_rows = self.prefill_cost.sensible_count(self._settings.prefill_budget_s)
         spare_rows = min(budget_rows, self.prefill_cost.count_within(spare_s))
         chosen: list[tuple[SegmentProgress, int]] = []
         for utterance in runnable:
@@ -99,8 +99,8 @@ class Planner:
             now_s: The moment.
         """
         settings = self._settings
-        frames = self.vocode_cost.count_within(settings.vocode_budget_s)
-        latency_s = settings.margin_s + self.step_cost.seconds(step_rows) + settings.vocode_budget_s
+        frames = self.vocode_cost.sensible_count(settings.vocode_budget_s)
+        latency_s = settings.margin_s + self.step_cost.seconds(step_rows) + self.vocode_cost.seconds(frames)
         due = sorted((each for each in utterances if each.is_vocode_due(now_s, latency_s)), key=self.due_s)
         chosen: list[UtteranceProgress] = []
         for utterance in due:

@@ -89,6 +89,17 @@ def test_a_hiccup_counts_as_twice_the_estimate() -> None:
     assert 0.0035 > cost.seconds(4)
 
 
+def test_a_sensible_batch_is_not_mostly_overhead() -> None:
+    """A budget is kept where that makes sense; a batch that only pays its fixed part does not."""
+    cost = LinearCost(fixed_s=0.002, per_item_s=0.001)
+
+    assert (1, 6, 18) == (
+        LinearCost(0.0, 1.0).sensible_count(0.5),
+        cost.sensible_count(0.001),
+        cost.sensible_count(0.0205),
+    )
+
+
 def test_no_item_fits_into_less_than_the_fixed_cost() -> None:
     """A budget below the fixed part buys nothing, an endless one very much."""
     cost = LinearCost(fixed_s=0.002, per_item_s=0.001)
