@@ -63,8 +63,13 @@ class Admission:
         """Utterances that have a place."""
         return self._active_count
 
-    async def enter(self, queue_timeout_s: float, deadline_s: float) -> None:
+    async def enter(self, queue_timeout_s: float, deadline_s: float, *, is_live: bool) -> None:
         """Take a place, or wait for one for at most `queue_timeout_s`.
+
+        Args:
+            queue_timeout_s: 0 does not wait.
+            deadline_s: Moment at which waiting is in vain.
+            is_live: Whether somebody listens as it is made; else the engine may take its time.
 
         Raises:
             DrainingError: Nobody new is taken.
@@ -77,8 +82,9 @@ class Admission:
         if deadline_s <= began_s:
             raise DeadlineExceededError("The deadline had passed before the utterance began; ask for more time.")
         self._refuse_if_draining()
-        if self._queue or not self._has_place():
-            await self._wait_in_queue(queue_timeout_s, deadline_s)
+        limit = self._limit(is_live=is_live)
+        if self._queue or self._active_count >= limit:
+            await self._wait_in_queue(queue_timeout_s, deadline_s, limit)
         else:
             self._occupy()
         self._metrics.queue_wait.observe(self._clock() - began_s)
@@ -90,7 +96,7 @@ class Admission:
         since_s = now_s - self._last_departure_s
         self._last_departure_s = now_s
         self._between_departures_s = _MEMORY * self._between_departures_s + (1.0 - _MEMORY) * since_s
-        while self._queue and self._has_place():
+        while self._queue and self._active_count < self._limit(is_live=True):
             self._occupy()
             self._queue.popleft().set_result(True)
         if not self._active_count:
@@ -113,23 +119,20 @@ class Admission:
         low, high = _RETRY_AFTER_RANGE_S
         return min(high, max(low, self._between_departures_s * (len(self._queue) + 1)))
 
-    def _limit(self) -> int:
+    def _limit(self, *, is_live: bool) -> int:
         settings = self._settings
-        if not settings.max_load:
+        if not settings.max_load or not is_live:
             return settings.max_utterances
         return min(settings.max_utterances, max(1, self._capacity(settings.max_load)))
-
-    def _has_place(self) -> bool:
-        return self._active_count < self._limit()
 
     def _occupy(self) -> None:
         self._active_count += 1
         self._empty.clear()
         self._count()
 
-    async def _wait_in_queue(self, queue_timeout_s: float, deadline_s: float) -> None:
+    async def _wait_in_queue(self, queue_timeout_s: float, deadline_s: float, limit: int) -> None:
         if queue_timeout_s <= 0.0:
-            raise self._refused(ServerFullError, f"All {self._limit()} places of this server are taken")
+            raise self._refused(ServerFullError, f"All {limit} places of this server are taken")
         if len(self._queue) >= self._settings.max_queue:
             raise self._refused(QueueFullError, f"{len(self._queue)} utterances wait already, the most that may")
         left_s = deadline_s - self._clock()
@@ -177,3 +180,4 @@ class Admission:
     def _count(self) -> None:
         self._metrics.active_streams.set(self._active_count)
         self._metrics.queue_depth.set(len(self._queue))
+        self._metrics.capacity.set(self._limit(is_live=True))

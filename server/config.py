@@ -93,8 +93,8 @@ class AdmissionSettings:
     """Utterances spoken at once; more than `engine.slot_count` lets segments wait for a slot."""
     max_queue: int = _number(64, 0, 100_000)
     """Utterances that may wait for a place, of those that ask to wait."""
-    max_load: float = _number(0.0, 0.0, 1.0)
-    """Refuse what would keep the engine busier than this share of real time; 0 does not predict."""
+    max_load: float = _number(1.0, 0.0, 1.0)
+    """Refuse utterances heard live that would keep the engine busier than this share of time; 0 does not predict."""
     max_text_characters: int = _number(200_000, 1)
     """Text of one utterance that may wait to be spoken."""
     stall_timeout_s: float = _number(60.0, 0.1)

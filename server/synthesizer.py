@@ -33,6 +33,7 @@ from server.worker import Worker
 from trt_engines.base import Engine
 
 _SEEDS = 2**31
+_WHOLE_LEAD_S = 60.0  # who takes this much in advance writes a file; nobody waits for the next word
 
 
 class Synthesizer:
@@ -97,7 +98,8 @@ class Synthesizer:
         plan = self._plan(config, next(self._ids))
         if not self._worker.is_alive:
             raise WorkerStoppedError("The model thread of this server has ended; try another server.")
-        await self._admission.enter(config.queue_timeout_s, config.deadline_s)
+        is_live = plan.started.lead_limit_s < _WHOLE_LEAD_S
+        await self._admission.enter(config.queue_timeout_s, config.deadline_s, is_live=is_live)
         speech = Speech(plan, self._tools, lambda on_put: self._outbox(config, plan, on_put), self._admission.leave)
         progress = self._progress(config, plan)
         audio = self._manifest.audio

@@ -21,12 +21,13 @@ ONCE = ConnectionOptions(retry=Retry(attempt_count=1))
 
 
 def server_settings(bundle_dir: Path, **admission: float) -> Settings:
-    """A server of eight slots on any free port, with these limits of admission."""
+    """A server of eight slots on any free port, with these limits of admission; a busy machine refuses nobody."""
+    limits = {"max_load": 0.0, **admission}
     settings = Settings(
         listen=ListenSettings(port=0, metrics_port=-1),
         engine=EngineSettings(bundle_dir=str(bundle_dir), slot_count=8, threads=1),
     )
-    return dataclasses.replace(settings, admission=dataclasses.replace(settings.admission, **admission))
+    return dataclasses.replace(settings, admission=dataclasses.replace(settings.admission, **limits))
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -53,6 +53,7 @@ def environment(bundle_dir: Path, **settings: object) -> dict[str, str]:
         "engine__bundle_dir": bundle_dir,
         "engine__slot_count": 4,
         "engine__threads": 1,
+        "admission__max_load": 0,  # a busy machine refuses nobody
         "log__format": "json",
     }
     chosen = {f"ANTIPHON_{name.upper()}": str(value) for name, value in {**defaults, **settings}.items()}

@@ -34,7 +34,9 @@ async def build() -> AsyncIterator[Build]:
     built: list[House] = []
 
     def make(scheduling: SchedulingSettings | None = None, **admission: int | float) -> House:
-        settings = Settings(scheduling=scheduling or SchedulingSettings(), admission=AdmissionSettings(**admission))  # type: ignore[arg-type]
+        settings = Settings(
+            scheduling=scheduling or SchedulingSettings(), admission=AdmissionSettings(**{"max_load": 0.0, **admission})
+        )  # type: ignore[arg-type]
         built.append(House(settings))
         return built[-1]
 

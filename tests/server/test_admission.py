@@ -22,9 +22,9 @@ def admission(
     return Admission(settings, lambda load: capacity, Metrics(), clock or FakeClock())
 
 
-async def enter(door: Admission, wait_s: float = 0.0, deadline_s: float = FOREVER) -> None:
+async def enter(door: Admission, wait_s: float = 0.0, deadline_s: float = FOREVER, *, is_live: bool = True) -> None:
     """Go in, or wait for a turn."""
-    await door.enter(wait_s, deadline_s)
+    await door.enter(wait_s, deadline_s, is_live=is_live)
 
 
 async def test_places_are_given_up_to_the_bound() -> None:
@@ -165,6 +165,15 @@ async def test_predicted_capacity_limits_places() -> None:
 
     with pytest.raises(ServerFullError, match="All 1 places"):
         await enter(door)
+
+
+async def test_predicted_capacity_is_for_those_who_listen() -> None:
+    """Whoever writes a file takes what the engine has left, and is not refused for its speed."""
+    door = admission(places=8, max_load=0.9, capacity=1)
+    await enter(door)
+    await enter(door, is_live=False)
+
+    assert 2 == door.active_count
 
 
 async def test_one_place_is_always_there() -> None:
