@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from build_engines.tensorrt.plain_weights import plain_weights
+from build_engines.tensorrt.plain_weights import plain_weights, without_weights
 from build_engines.tensorrt.precision_rules import HALF_OPS, MOVES, NORMS, SUMS, TAINTING_OPS, Reach, reaches
 
 FLOAT, HALF = int(onnx.TensorProto.FLOAT), int(onnx.TensorProto.FLOAT16)
@@ -44,11 +44,9 @@ def half_precision(model: onnx.ModelProto) -> HalfGraph:
 
 def _float_tensors(model: onnx.ModelProto) -> set[str]:
     """Return the names of all float32 tensors, by type inference on the graph without its weights."""
-    bare = onnx.ModelProto()
-    bare.CopyFrom(model)
+    bare = without_weights(model)
     weights = [helper.make_tensor_value_info(item.name, item.data_type, item.dims) for item in model.graph.initializer]
     small = [tensor for tensor in model.graph.initializer if tensor.data_type == onnx.TensorProto.INT64]
-    del bare.graph.initializer[:]
     bare.graph.initializer.extend(small)
     bare.graph.input.extend(weights)
     graph = onnx.shape_inference.infer_shapes(bare).graph

@@ -14,22 +14,31 @@ def plain_weights(model: onnx.ModelProto) -> onnx.ModelProto:
 
     That undoes every storage format: float16, 8 bits in blocks, and ONNX Runtime's MatMulNBits, which becomes MatMul.
     """
-    plain = onnx.ModelProto()
-    plain.CopyFrom(model)
+    plain = without_weights(model)
     graph = plain.graph
-    stored = {tensor.name: tensor for tensor in graph.initializer}
+    stored = {tensor.name: tensor for tensor in model.graph.initializer}
     nodes = [_plain_product(node, stored) for node in graph.node]
     folding = _depending_on(nodes, set(stored))
     kept = [node for node in nodes if not any(node is folded for folded in folding)]
     wanted = {name for node in kept for name in node.input} | {item.name for item in graph.output}
     stored |= _computed(folding, stored, wanted, plain)
-    del graph.node[:], graph.initializer[:]
+    del graph.node[:]
     graph.node.extend(kept)
     graph.initializer.extend(tensor for name, tensor in stored.items() if name in wanted)
     opsets = [opset for opset in plain.opset_import if opset.domain in ("", "ai.onnx")]
     del plain.opset_import[:]
     plain.opset_import.extend(opsets)
     return plain
+
+
+def without_weights(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Return a copy of a model but for its initializers, which may be gigabytes."""
+    bare = onnx.ModelProto(ir_version=model.ir_version, producer_name=model.producer_name)
+    bare.opset_import.extend(model.opset_import)
+    bare.graph.name = model.graph.name
+    for field in ("node", "input", "output", "value_info"):
+        getattr(bare.graph, field).extend(getattr(model.graph, field))
+    return bare
 
 
 def _depending_on(nodes: list[onnx.NodeProto], known: set[str]) -> list[onnx.NodeProto]:
