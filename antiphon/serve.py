@@ -5,7 +5,6 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from server.__main__ import run as run_server
 from server.config import load_settings
 from server.errors import SettingsError
 from trt_engines.errors import EngineError
@@ -19,6 +18,9 @@ def run(settings_file: Path | None, chosen: Mapping[str, str]) -> None:
         chosen: Options of the command line, by the names of the variables they win over.
     """
     try:
-        sys.exit(run_server(load_settings(settings_file, {**os.environ, **chosen})))
+        settings = load_settings(settings_file, {**os.environ, **chosen})
+        from server.__main__ import run as run_server  # only now: settings that are wrong are told at once
+
+        sys.exit(run_server(settings))
     except (SettingsError, EngineError) as error:
         sys.exit(f"antiphon: {error}")
