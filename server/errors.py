@@ -9,6 +9,7 @@ AntiphonError
 ├── UnauthenticatedError         the caller did not say who it is, or is not known
 ├── VoiceNotFoundError           no voice of that name
 ├── VoiceExistsError             a voice of that name is there already
+├── VoiceFixedError              the voice came with the server and cannot be deleted
 ├── FeatureUnavailableError      part of the contract, not built into this server or this voice
 ├── RefusedError                 come back after `retry_after_s`; nothing was spoken
 │   ├── ServerFullError            every place is taken, or the machine could not keep up with one more
@@ -91,6 +92,12 @@ class VoiceExistsError(AntiphonError):
     """A voice of that name is there already."""
 
     reason = "VOICE_EXISTS"
+
+
+class VoiceFixedError(AntiphonError):
+    """The voice came with the server and cannot be deleted."""
+
+    reason = "VOICE_FIXED"
 
 
 class FeatureUnavailableError(AntiphonError):

@@ -22,6 +22,7 @@ from server.errors import (
     SettingsError,
     UnauthenticatedError,
     VoiceExistsError,
+    VoiceFixedError,
     VoiceNotFoundError,
 )
 
@@ -32,6 +33,7 @@ CODE_OF_ERROR: Mapping[type[AntiphonError], grpc.StatusCode] = {
     UnauthenticatedError: grpc.StatusCode.UNAUTHENTICATED,
     VoiceNotFoundError: grpc.StatusCode.NOT_FOUND,
     VoiceExistsError: grpc.StatusCode.ALREADY_EXISTS,
+    VoiceFixedError: grpc.StatusCode.FAILED_PRECONDITION,
     FeatureUnavailableError: grpc.StatusCode.UNIMPLEMENTED,
     RefusedError: grpc.StatusCode.UNAVAILABLE,
     ServerFullError: grpc.StatusCode.RESOURCE_EXHAUSTED,

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from server.errors import InvalidConfigError, VoiceNotFoundError
+from server.errors import InvalidConfigError, VoiceFixedError
 from server.fish_speech.prompt import Reference
 from server.fish_speech.text import is_speakable
 from server.reference_audio import ReferenceLimits, reference_samples
@@ -101,10 +101,11 @@ class VoiceMaker:
         """Delete a custom voice; what it is speaking is spoken to its end.
 
         Raises:
-            VoiceNotFoundError: No custom voice has this name.
+            VoiceNotFoundError: No voice has this name.
+            VoiceFixedError: The voice came with the bundle.
         """
         if self._is_taken(name):
-            raise VoiceNotFoundError(f"Voice {name!r} came with the server and cannot be deleted.")
+            raise VoiceFixedError(f"Voice {name!r} came with the server and cannot be deleted.")
         await asyncio.to_thread(self._store.remove, name)
 
     def _make(self, wish: VoiceWish, content: bytes) -> CustomVoice:
