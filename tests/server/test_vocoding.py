@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator
-from concurrent.futures import wait as wait_for_futures
 
 import pytest
 
@@ -121,9 +120,9 @@ async def test_stopping_drops_what_waits(vocoding: Vocoding) -> None:
     running, waiting = (vocoding.submit([task]) for task in tasks(outbox(), cuts=(5, 10)))
     await asyncio.to_thread(entered.wait)
     stopping = asyncio.ensure_future(asyncio.to_thread(vocoding.stop))
-    await asyncio.to_thread(wait_for_futures, [waiting])
+    while not waiting.cancelled():  # noqa: ASYNC110 - a future that is dropped wakes nobody
+        await asyncio.sleep(0.001)
     gate.set()
     await stopping
 
-    assert waiting.cancelled()
     assert 1 == len(running.result().results)
