@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from server.config import SchedulingSettings
 from server.kv_cache import SlotPool
@@ -23,6 +24,7 @@ from server.scheduler import Scheduler
 from server.step import EngineLimits, VocodeResult
 from server.utterance import Segment, SegmentId, UtteranceId
 from trt_engines.base import Engine, PrefillChunk, StepFrame, StepRequest, VocodeItem
+from trt_engines.errors import SlotError
 from trt_engines.manifest import Manifest
 from trt_engines.manifest_loading import load_manifest
 
@@ -39,7 +41,7 @@ class NoTalker:
     def prefill(self, chunks: Sequence[PrefillChunk]) -> None:
         """Do nothing."""
 
-    def step(self, requests: Sequence[StepRequest]) -> list[StepFrame]:
+    def step(self, requests: Sequence[StepRequest]) -> list[StepFrame | SlotError]:
         """Return a frame for each slot."""
         return [StepFrame(request.slot, FRAME, True, False, request.step_index) for request in requests]
 
@@ -55,7 +57,7 @@ class NoVocoder:
         self.samples_per_frame = manifest.audio.samples_per_frame
         self.lookahead_frames = manifest.vocode.lookahead_frames
 
-    def vocode(self, items: Sequence[VocodeItem]) -> list[np.ndarray]:
+    def vocode(self, items: Sequence[VocodeItem]) -> list[NDArray[np.float32] | SlotError]:
         """Return no samples."""
         return [np.zeros(0, np.float32) for _ in items]
 

@@ -20,6 +20,7 @@ from trt_engines.cuda.gpu_monitor import GpuMonitor
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 YAML_FILES = sorted(path for ending in ("yaml", "yml") for path in DEPLOY.glob(f"**/*.{ending}"))
+DOCKERFILES = ["docker/cpu.Dockerfile", "docker/gpu.Dockerfile"]
 _METRIC = re.compile(r"\b(?:tts|grpc_server)_[a-z_]+\b")
 
 
@@ -79,7 +80,7 @@ def test_dashboard_panels_are_complete() -> None:
     assert all(panel["title"] and panel["fieldConfig"]["defaults"]["unit"] and panel["targets"] for panel in panels)
 
 
-@pytest.mark.parametrize("name", ["Dockerfile", "compose.yaml", "kubernetes/base/deployment.yaml"])
+@pytest.mark.parametrize("name", ["docker/cpu.Dockerfile", "compose.yaml", "kubernetes/base/deployment.yaml"])
 def test_settings_are_those_of_the_server(name: str) -> None:
     """Every variable that a deployment sets is a setting of the server."""
     names = set(re.findall(r"\bANTIPHON_[A-Z]+__[A-Z_]+", (DEPLOY / name).read_text(encoding="utf-8")))
@@ -99,15 +100,16 @@ def test_pods_outlive_the_drain() -> None:
     assert float(compose["services"]["antiphon"]["stop_grace_period"].removesuffix("s")) > drain_timeout_s
 
 
-def test_image_copies_what_is_there() -> None:
-    """Every path that the Dockerfile copies exists in the repository."""
-    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", (DEPLOY / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
+@pytest.mark.parametrize("name", DOCKERFILES)
+def test_images_copy_what_is_there(name: str) -> None:
+    """Every path that a Dockerfile copies exists in the repository."""
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", (DEPLOY / name).read_text(encoding="utf-8"), re.MULTILINE)
     paths = [path for line in copied for path in line.split()]
 
     assert [path for path in paths if not (DEPLOY.parent / path).exists()] == []
 
 
-@pytest.mark.parametrize("name", ["Dockerfile", "docker/gpu.Dockerfile"])
+@pytest.mark.parametrize("name", DOCKERFILES)
 def test_dockerfile_has_no_faults_that_hadolint_knows(name: str) -> None:
     """Each Dockerfile follows the rules of hadolint."""
     assert output_of([tool("hadolint"), DEPLOY / name]) == ""

@@ -1,5 +1,5 @@
 # The server on a CPU with the voice that ships in the repository. Build it from the repository's root:
-#   docker build -f deploy/Dockerfile -t antiphon .
+#   docker build -f deploy/docker/cpu.Dockerfile -t antiphon .
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /src
 RUN python -m venv /opt/antiphon
