@@ -3,9 +3,9 @@
     python -m benchmarks.simulate_policies --write
 
 Costs are a fixed part per call and a part per row or frame: near what the default voice takes, near what a voice of 30
-million parameters would, and assumed for a GPU. Arrivals are Poisson, an utterance is one to four sentences, and a
-listener plays at once. All policies have the same chunk ramp and see the same arrivals; only continuous ones refuse,
-when all slots are taken.
+million parameters would, a vocoder at its limit, and assumed for a GPU. Arrivals are Poisson, an utterance is one to
+four sentences, and a listener plays at once. All policies have the same chunk ramp and see the same arrivals; only
+continuous ones refuse, when all slots are taken.
 """
 
 import argparse
@@ -20,8 +20,9 @@ from benchmarks.virtual_engine import FRAME_S, Costs, Listener, arrivals
 
 CPU = Costs("default voice, 2 CPU cores", (0.0022, 0.00014), (0.002, 0.00003), (0.001, 0.0004), 32)
 LARGE = Costs("voice of 30M, 2 CPU cores", (0.0025, 0.0008), (0.002, 0.0001), (0.001, 0.0012), 32)
+VOCODER = Costs("slow vocoder, 2 CPU cores", (0.004, 0.0006), (0.002, 0.0001), (0.006, 0.0013), 32)
 GPU = Costs("one GPU (assumed costs)", (0.008, 0.00001), (0.004, 0.000002), (0.004, 0.000005), 1024)
-LOADS = ((CPU, (1, 24)), (LARGE, (8, 24)), (GPU, (256, 1000)))
+LOADS = ((CPU, (1, 24)), (LARGE, (24,)), (VOCODER, (24,)), (GPU, (256, 1000)))
 RESULTS = Path("benchmarks/results/policies.md")
 _HEADER = (
     "| engine | streams | policy | TTFA p50 ms | p95 ms | without a gap % | silence per utterance ms "

@@ -102,13 +102,17 @@ class Planner:
         frames = self.vocode_cost.sensible_count(settings.vocode_budget_s)
         latency_s = settings.margin_s + self.step_cost.seconds(step_rows) + self.vocode_cost.seconds(frames)
         due = sorted((each for each in utterances if each.is_vocode_due(now_s, latency_s)), key=self.due_s)
+        chunks = [(each, each.next_vocode().frame_count) for each in due]
+        # Where many are behind, each waits for the others anyway; then large batches, being cheaper, serve all best.
+        behind_s = now_s + 0.5 * settings.comfort_lead_s
+        frames = max(frames, sum(count for each, count in chunks if each.clock.end_s < behind_s) // 2)
         chosen: list[UtteranceProgress] = []
-        for utterance in due:
+        for utterance, frame_count in chunks:
             if utterance.vocoder_slot is None:
                 if not free_slot_count:
                     continue
                 free_slot_count -= 1
-            frames -= utterance.next_vocode().frame_count
+            frames -= frame_count
             if chosen and frames < 0:
                 break
             chosen.append(utterance)
