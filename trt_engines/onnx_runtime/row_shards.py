@@ -12,11 +12,35 @@ that waits for its second thread whenever the machine is busy.
 """
 
 import itertools
+from collections.abc import Sequence
+
+IDLE_ROWS = 8
+"""A run of its own costs about as much as this many rows more in another run, so a wider gap is worth a cut."""
 
 
-def shard_rows(first: int, end: int, lane_count: int) -> list[slice]:
-    """Cut rows first..end-1 into consecutive shards of equal size, give or take one, at most one per lane."""
-    count = end - first
-    shard_count = min(lane_count, count)
-    edges = [first + count * i // shard_count for i in range(shard_count + 1)]
-    return [slice(start, stop) for start, stop in itertools.pairwise(edges)]
+def shard_rows(rows: Sequence[int], lane_count: int) -> list[slice]:
+    """Cut what covers the given rows into consecutive shards that leave out wide gaps and keep every lane busy.
+
+    Args:
+        rows: Rows to run, in rising order, at least one. Idle rows between them are run along unless they are many.
+        lane_count: Threads that take the shards in turn.
+    """
+    shards = _without_gaps(rows)
+    even = -(-sum(map(_width, shards)) // lane_count)
+    while True:
+        widest = max(shards, key=_width)
+        needs_lanes = len(shards) < lane_count and _width(widest) > 1
+        if not needs_lanes and _width(widest) <= even + IDLE_ROWS:
+            return shards
+        middle, at = widest.start + _width(widest) // 2, shards.index(widest)
+        shards[at : at + 1] = [slice(widest.start, middle), slice(middle, widest.stop)]
+
+
+def _without_gaps(rows: Sequence[int]) -> list[slice]:
+    wide = [i for i, (row, following) in enumerate(itertools.pairwise(rows), 1) if following - row > IDLE_ROWS]
+    return [slice(rows[first], rows[end - 1] + 1) for first, end in itertools.pairwise([0, *wide, len(rows)])]
+
+
+def _width(shard: slice) -> int:
+    count: int = shard.stop - shard.start
+    return count

@@ -1,4 +1,6 @@
-"""Runs the step graph on consecutive rows, shared out over lanes; what was bound once is kept."""
+"""Runs the step graph on rows of the batch, shared out over lanes; what was bound once is kept."""
+
+from collections.abc import Sequence
 
 import onnxruntime as ort
 
@@ -20,12 +22,12 @@ class StepRunner:
         self._runs: dict[tuple[int, int], BoundRun] = {}
         self._generation = kv.generation
 
-    def run(self, first: int, end: int) -> None:
-        """Run rows first..end-1 on what the memory holds, in place."""
+    def run(self, rows: Sequence[int]) -> None:
+        """Run these rows, and idle ones between them, on what the memory holds, in place."""
         if self._generation != self._kv.generation:
             self._runs.clear()
             self._generation = self._kv.generation
-        self._lanes.run([self._bound(rows) for rows in shard_rows(first, end, self._lanes.count)])
+        self._lanes.run([self._bound(shard) for shard in shard_rows(sorted(rows), self._lanes.count)])
 
     def _bound(self, rows: slice) -> BoundRun:
         key = (rows.start, rows.stop)

@@ -162,7 +162,7 @@ class OrtTalker:
         rows = np.array([self._rows[request.slot] for request in requests], np.int32)
         self._fill_inputs(requests, rows)
         self._kv.fit(self._longest(), len(self._rows))
-        self._step.run(int(rows.min()), int(rows.max()) + 1)
+        self._step.run(rows.tolist())
         results = self._results(requests, rows)
         self._memory.advance(rows)
         for request in requests:
