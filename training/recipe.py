@@ -22,7 +22,7 @@ class Recipe:
     hours: float = 24.0
     codec_steps: int = 3000
     codec_shards: int = 14
-    talker_steps: int = 5000
+    talker_steps: int = 3600
     batch_frames: int = 1200
     decay_share: float = 0.4
 
