@@ -37,6 +37,8 @@ from server.utterance import (
 from server.voice import Voice
 from server.worker import Worker
 
+_SLICE = 1000  # characters that are cut at once, in one or two milliseconds
+
 _segment_ids = map(SegmentId, itertools.count())
 
 _log = structlog.get_logger(__name__)
@@ -87,7 +89,7 @@ class Speech:
         self._tools = tools
         self._on_ended = on_ended
         self._cutter = SegmentCutter()
-        self._texts: deque[str] = deque()
+        self._incoming: deque[str | None] = deque()  # None stands where a flush came
         self._changed = asyncio.Event()
         self._room = asyncio.Semaphore(tools.settings.prepared_segments)
         self._waiting_characters = 0
@@ -126,12 +128,15 @@ class Speech:
         self._waiting_characters += len(text)
         self._character_count += len(text)
         self._tools.metrics.characters.inc(len(text))
-        self._queue(self._cutter.push(text))
+        # A slice at a time, so that a book in one message does not keep the event loop from everybody else.
+        self._incoming.extend(text[start : start + _SLICE] for start in range(0, len(text), _SLICE))
+        self._changed.set()
 
     def flush(self) -> None:
         """Speak what is there, even if the sentence is not complete. More text may follow."""
         if not self._text_ended:
-            self._queue(self._cutter.flush())
+            self._incoming.append(None)
+            self._changed.set()
 
     def finish(self) -> None:
         """Speak what is there and end the utterance; `events` then ends with `Finished`. Idempotent."""
@@ -166,26 +171,28 @@ class Speech:
             self._tools.worker.cancel(self._plan.utterance_id)
             self._end("closed")
 
-    def _queue(self, texts: list[str]) -> None:
-        self._texts.extend(texts)
-        self._changed.set()
-
     async def _prepare(self) -> None:
-        """Turn texts into segments, in order, never more than a few ahead of the talker."""
+        """Turn text into segments, in order, never more than a few ahead of the talker."""
         tools, loop = self._tools, asyncio.get_running_loop()
+        async for text in self._segments():
+            parts = await loop.run_in_executor(tools.threads, tools.frontend.prepare, text, self._plan.voice)
+            for prepared in parts:
+                await self._room.acquire()
+                self._say(prepared)
+            self._waiting_characters -= len(text)
+        tools.worker.end_text(self._plan.utterance_id)
+
+    async def _segments(self) -> AsyncIterator[str]:
+        """Cut what has come into segments, no further than they are asked for, until the text has ended."""
         while True:
-            while self._texts:
-                text = self._texts.popleft()
-                parts = await loop.run_in_executor(tools.threads, tools.frontend.prepare, text, self._plan.voice)
-                for prepared in parts:
-                    await self._room.acquire()
-                    self._say(prepared)
-                self._waiting_characters -= len(text)
+            while self._incoming:
+                piece = self._incoming.popleft()
+                for text in self._cutter.flush() if piece is None else self._cutter.push(piece):
+                    yield text
             if self._text_ended:
-                break
+                return
             self._changed.clear()
             await self._changed.wait()
-        tools.worker.end_text(self._plan.utterance_id)
 
     def _say(self, prepared: PreparedSegment) -> None:
         plan, index = self._plan, self._segment_count

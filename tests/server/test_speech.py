@@ -192,6 +192,21 @@ async def test_long_texts_are_prepared_a_few_segments_ahead(build: Build) -> Non
     assert 1 <= len(prepared) <= 5
 
 
+async def test_a_book_in_one_message_leaves_the_loop_to_others(build: Build) -> None:
+    """Text is cut as it is needed, so the event loop is never busy with one caller's text for long."""
+    speech = await build(SchedulingSettings(lead_limit_s=0.3)).synthesizer.open(UtteranceConfig(seed=1))
+    speech.push_text("A sentence of some words is here. " * 5000)
+    speech.finish()
+    events = speech.events()
+    async with asyncio.timeout(10.0):
+        for _ in range(3):
+            await anext(events)
+    left = sum(len(piece or "") for piece in speech._incoming)
+    speech.close()
+
+    assert left > 160_000
+
+
 async def test_an_error_of_the_front_end_fails_its_utterance_only(build: Build) -> None:
     """Whatever goes wrong with a text, its caller is told and the others are spoken."""
     house = build()
