@@ -17,6 +17,7 @@ from server.progress import SegmentProgress, UtteranceProgress
 from server.step import EngineLimits
 
 _RESUME_SHARE = 0.75  # of the lead limit: who sits out comes back when its lead has fallen to this
+_JOIN_SHARE = 0.875  # who sits out joins others that run anyway from here on: for a few steps in a row, not for each
 _WAKE_LATE_S = 0.001  # so that the moment has surely passed when the worker looks
 _MUCH_SHORTER = 0.75
 _FEWEST_PREFILL_ROWS = 16  # a smaller piece of a prompt is not worth a call of its own
@@ -134,4 +135,4 @@ class Planner:
     def _has_room(self, utterance: UtteranceProgress, now_s: float) -> bool:
         """Return whether a held utterance may join others that run anyway."""
         is_unread = utterance.unread_s >= self._settings.lead_limit_s
-        return not is_unread and utterance.ahead_s(now_s) <= utterance.lead_limit_s - utterance.ramp.frame_s
+        return not is_unread and utterance.ahead_s(now_s) <= _JOIN_SHARE * utterance.lead_limit_s
