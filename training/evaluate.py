@@ -8,7 +8,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ from server.app import App
 from server.config import EngineSettings, ListenSettings, LogSettings, Settings
 from training import judges
 from training.dataset import trimmed_sentence
+from training.evaluate_table import Figures, table
 from training.recipe import Recipe
 from training.teacher import Teacher
 from training.templates import agent_sentences
@@ -35,26 +36,6 @@ RESULTS = Path("benchmarks/results/voice_quality.json")
 _BEGIN, _END = "<!-- figures -->", "<!-- end of figures -->"
 _DATA = Path(__file__).parent / "data"
 Samples = npt.NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class Figures:
-    """What the judges say about one voice on one list of sentences.
-
-    Attributes:
-        source: `voice`, `codec` or `teacher`.
-        sentences: name of the list.
-        count: utterances heard.
-        wer_base, wer_tiny: word error of Whisper base and tiny.en, in percent.
-        mos: mean DistillMOS.
-    """
-
-    source: str
-    sentences: str
-    count: int
-    wer_base: float
-    wer_tiny: float
-    mos: float
 
 
 def sentence_lists() -> dict[str, list[str]]:
@@ -156,12 +137,3 @@ def _write(figures: list[Figures], bundle: Path) -> None:
     card = bundle / "MODEL_CARD.md"
     block = f"{_BEGIN}\n{table(figures)}\n{_END}"
     card.write_text(re.sub(f"{_BEGIN}.*{_END}", block, card.read_text(), flags=re.DOTALL))
-
-
-def table(figures: list[Figures]) -> str:
-    """Return the figures as a Markdown table."""
-    lines = ["| what | sentences | heard | WER base % | WER tiny.en % | DistillMOS |", "|---|---|---|---|---|---|"]
-    for item in figures:
-        numbers = f"{item.count} | {item.wer_base:.1f} | {item.wer_tiny:.1f} | {item.mos:.2f}"
-        lines.append(f"| {item.source} | {item.sentences} | {numbers} |")
-    return "\n".join(lines)
