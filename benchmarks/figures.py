@@ -24,12 +24,13 @@ def figures() -> str:
     speeds = batching["audio_s_per_s"]
     alone = speeds["one at a time"]
     parts = [
-        "**The default voice**, through server and client (`make voice-eval`); `codec` and `teacher` are what it could be:",
+        "**The default voice**, through server and client (`make voice-eval`); `codec` and `teacher` bound it:",
         voice_table([Figures(**item) for item in _read("voice_quality")]),
         f"Word starts of {times['words']} words: median error {times['median_abs_ms']} ms, "
         f"95 % within {times['p95_abs_ms']} ms.",
-        "**Load**: Poisson arrivals over gRPC, two CPU cores of a machine that others use as well, load generator on the "
-        "same cores; `first sound` is when the first audible sample is heard (`python -m benchmarks.load voices/default`):",
+        "**Load**: Poisson arrivals over gRPC, two CPU cores of a machine that others use too, load generator "
+        "on the same cores; `first sound` is when the first audible sample is heard "
+        "(`python -m benchmarks.load voices/default`):",
         load_table([LoadResult(**item) for item in _read("load")]),
         f"**Batching**, {batching['streams']} utterances at once: {speeds['continuous']:.1f} s of speech a second, "
         f"{speeds['continuous'] / alone:.1f} times one at a time and "
