@@ -9,7 +9,6 @@ has wholly finished. Rounds take turns, so that a busy machine is busy for all. 
 
 import argparse
 import asyncio
-import json
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -19,10 +18,10 @@ import numpy as np
 from antiphon_client.aio import AsyncClient
 from antiphon_client.options import SpeechOptions
 from benchmarks.listening import Listening, listen
+from benchmarks.record import record
 from benchmarks.server_process import running_server
 
 TEXTS = Path("training/data/eval_sentences.txt").read_text().splitlines()
-RESULTS = Path("benchmarks/results/batching.json")
 UNPACED = SpeechOptions(seed=1, max_lead_s=3600.0)
 Say = Callable[[str], Awaitable[Listening]]
 
@@ -83,8 +82,7 @@ def main() -> None:
     args = parser.parse_args()
     with running_server(args.bundle, {"ENGINE__SLOT_COUNT": str(max(32, args.streams))}) as (target, _):
         speeds = asyncio.run(measure(target, args.streams, args.rounds))
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(f"{json.dumps({'streams': args.streams, 'audio_s_per_s': speeds}, indent=1)}\n")
+    record("batching", {"streams": args.streams, "audio_s_per_s": speeds})
     print("| policy | seconds of speech per second | times one at a time |\n|---|---|---|")
     for name, speed in speeds.items():
         print(f"| {name} | {speed:.1f} | {speed / speeds['one at a time']:.2f} |")

@@ -20,7 +20,7 @@ _BEGIN, _END = (
 
 def figures() -> str:
     """Return the block: the voice, the load, batching, word times, and where each comes from."""
-    times, batching = _read("word_times"), _read("batching")
+    times, batching = _read("word_times"), _read("batching")["data"]
     speeds = batching["audio_s_per_s"]
     alone = speeds["one at a time"]
     parts = [
@@ -31,7 +31,7 @@ def figures() -> str:
         "**Load**: Poisson arrivals over gRPC, two CPU cores of a machine that others use too, load generator "
         "on the same cores; `first sound` is when the first audible sample is heard "
         "(`python -m benchmarks.load voices/default`):",
-        load_table([LoadResult(**item) for item in _read("load")]),
+        load_table([LoadResult(**item) for item in _read("load")["data"]]),
         f"**Batching**, {batching['streams']} utterances at once: {speeds['continuous']:.1f} s of speech a second, "
         f"{speeds['continuous'] / alone:.1f} times one at a time and "
         f"{speeds['continuous'] / speeds['static batches']:.2f} times static batches "

@@ -8,7 +8,6 @@ load generator runs on the same cores and its share is shown. Writes `benchmarks
 
 import argparse
 import asyncio
-import json
 import os
 import time
 from dataclasses import asdict, dataclass
@@ -19,10 +18,10 @@ import numpy as np
 from antiphon_client.aio import AsyncClient
 from antiphon_client.options import SpeechOptions
 from benchmarks.listening import Listening, listen, percentiles_ms
+from benchmarks.record import record
 from benchmarks.server_process import cpu_seconds, running_server
 
 TEXTS = Path("training/data/eval_sentences.txt").read_text().splitlines()
-RESULTS = Path("benchmarks/results/load.json")
 
 
 @dataclass(frozen=True)
@@ -125,8 +124,7 @@ def main() -> None:
             cores = (cpu_seconds(pid) - server_s) / span_s, (cpu_seconds(os.getpid()) - own_s) / span_s
             results.append(summarize(heard, streams, span_s, cores))
             print(table(results[-1:]).splitlines()[-1], flush=True)
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(f"{json.dumps([asdict(item) for item in results], indent=1)}\n")
+    record("load", [asdict(item) for item in results])
     print(table(results))
 
 

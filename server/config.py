@@ -115,7 +115,7 @@ class SchedulingSettings:
     """When the first audio of new text is due; what the scheduler holds against the deadlines of running utterances."""
     comfort_lead_s: float = _number(0.6, 0.0, 60.0)
     """While anyone is without audio, utterances further ahead than this wait."""
-    margin_s: float = _number(0.03, 0.0, 10.0)
+    margin_s: float = _number(0.06, 0.0, 10.0)
     """How long before the listener runs out the next chunk should be there."""
     prefill_budget_s: float = _number(0.02, 0.0, 10.0)
     """Time that prompts should take in one step at most, and no more than running listeners can spare."""
