@@ -15,7 +15,7 @@ def record(name: str, data: object) -> None:
     """Write `benchmarks/results/<name>.json`; `data` is anything that JSON can hold."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
     origin = {
-        "command": f"python -m {sys.argv[0].removeprefix(f'{os.getcwd()}/').removesuffix('.py').replace('/', '.')} "
+        "command": f"python -m {sys.argv[0].removeprefix(f'{Path.cwd()}/').removesuffix('.py').replace('/', '.')} "
         + " ".join(sys.argv[1:]),
         "commit": commit.strip(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),

@@ -3,7 +3,7 @@
 * Everything goes in the order of deadlines: when a listener runs out of audio, or when new text should first be heard.
 * Who is `lead_limit_s` ahead of its listener sits out until a part of that is played; then all that have room fill up
   together, so that the batch is full when it runs.
-* While anyone has little or no audio, those with a comfortable lead wait, if that makes the step much shorter.
+* While any listener has little or no audio, those with a comfortable lead wait, if that makes the step much shorter.
 * Prompts are prefilled in the time that running listeners can spare, or when the prompt's own deadline is nearer.
 * The vocoder gets a chunk when it is as long as the ramp says, or when it is needed at once.
 """
@@ -17,6 +17,7 @@ from server.progress import SegmentProgress, UtteranceProgress
 from server.step import EngineLimits
 
 _RESUME_SHARE = 0.75  # of the lead limit: who sits out comes back when its lead has fallen to this
+_LIVE_LEAD_S = 60.0  # who may be sent more than that ahead is not listening yet, so nobody stands aside for it
 _JOIN_SHARE = 0.875  # who sits out joins others that run anyway from here on: for a few steps in a row, not for each
 _WAKE_LATE_S = 0.001  # so that the moment has surely passed when the worker looks
 _MUCH_SHORTER = 0.75
@@ -54,7 +55,8 @@ class Planner:
         runnable = [each for each in willing if each.talking and each.talking.slot is not None]
         ahead_s = [each.ahead_s(now_s) for each in runnable]
         comfort_s = self._settings.comfort_lead_s
-        if min(ahead_s, default=comfort_s) >= 0.5 * comfort_s:
+        live_s = [lead_s for each, lead_s in zip(runnable, ahead_s, strict=True) if each.lead_limit_s < _LIVE_LEAD_S]
+        if min(live_s, default=comfort_s) >= 0.5 * comfort_s:
             return runnable
         pressing = [each for each, lead_s in zip(runnable, ahead_s, strict=True) if lead_s <= comfort_s]
         # A full batch makes more frames a second; it is worth giving up only where that makes the step much shorter.

@@ -70,6 +70,18 @@ def test_those_with_a_comfortable_lead_wait_where_that_helps(row_s: float, expec
     assert expected == sorted(work.segment_id for work in rig.turn().decode)
 
 
+def test_nobody_stands_aside_for_a_file() -> None:
+    """Who takes everything in advance is not listening yet, so its first audio is no reason for others to wait."""
+    rig = SchedulerRig(frames_per_segment=100)
+    rig.say(rig.open(0, lead_limit_s=3600.0))
+    rig.run(0.15)
+    for rows in (1, 2, 4, 8) * 50:
+        rig.scheduler.planner.step_cost.observe(rows, 0.003 + 0.002 * rows)
+    rig.say(rig.open(1, lead_limit_s=3600.0))
+
+    assert [0, 1] == sorted(work.segment_id for work in rig.turn().decode)
+
+
 def test_an_utterance_at_its_lead_limit_sits_out() -> None:
     """Nothing is made that the listener would not hear for longer than the limit."""
     rig = SchedulerRig(frames_per_segment=200)
