@@ -93,7 +93,7 @@ clean:
 	@touch $@
 
 .venv/developer.stamp: pyproject.toml .ci/install_torch | .venv/python.stamp
-	@echo "Installing the developer's tools and the CPU build of torch ..."
+	@echo "Installing the developer's tools and torch ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1' # the first that knows --group
 	@.ci/install_torch $(BIN)/pip
 	@$(BIN)/python -m pip install --quiet -e '.[audio,build,channelz,fish]' --group dev
