@@ -102,9 +102,14 @@ def measured(bundle: Path, threads: int, rows: Sequence[int]) -> dict[str, Any]:
 
 
 def prefill_of(engine: Engine) -> Callable[[], object]:
-    """Return a prefill of one full chunk into a slot."""
+    """Return a prefill of one full chunk into a slot, of other rows each time, since known ones are only copied."""
     rows = np.ones((engine.manifest.prefill.chunk_rows, len(engine.manifest.row.columns)), np.int32)
-    return lambda: engine.talker.prefill([PrefillChunk(0, rows, 0, is_last=False)])
+
+    def prefill() -> None:
+        rows[0, 0] += 1
+        engine.talker.prefill([PrefillChunk(0, rows.copy(), 0, is_last=False)])
+
+    return prefill
 
 
 def vocode_of(engine: Engine) -> Callable[[], object]:

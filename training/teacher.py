@@ -63,12 +63,6 @@ class Teacher:
         latent, f0_hz, durations = self._session.run([_LATENT, "f0", _DURATION], feeds)
         return TeacherOutput(latent[0].T, f0_hz.reshape(-1), durations.reshape(-1))
 
-    def spectra(self, ids: list[int], speed: float) -> list[npt.NDArray[np.float32]]:
-        """Return the teacher's own spectral outputs lh, theta, ln, lr, phi, each [601, frames], and f0 [frames]."""
-        feeds = {"ids": np.asarray([ids], np.int64), "speed": np.asarray([speed], np.float32)}
-        outputs = self._session.run(["lh", "theta", "ln", "lr", "phi", "f0"], feeds)
-        return [output[0] for output in outputs]
-
 
 def output_stack_weights(path: str | Path | None = None) -> dict[str, npt.NDArray[np.float32]]:
     """Return the float32 weights of the blocks behind the latent and of the head, dequantized.
