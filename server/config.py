@@ -81,8 +81,6 @@ class EngineSettings:
     """Threads for the networks; 0 takes what the machine has."""
     voices_dir: str = ""
     """Directory in which voices that callers make are kept; empty lets nobody make any."""
-    quantized: bool = False
-    """Run 8-bit weights where the bundle offers them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ def test_the_environment_overrides_the_file(tmp_path: Path) -> None:
 )
 def test_flags_are_read_from_the_environment(text: str, value: bool) -> None:
     """Flags take the words and digits people use."""
-    assert value == load_settings(None, {"ANTIPHON_ENGINE__QUANTIZED": text}).engine.quantized
+    assert value == load_settings(None, {"ANTIPHON_LISTEN__CHANNELZ": text}).listen.channelz
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_flags_are_read_from_the_environment(text: str, value: bool) -> None:
         ({"listen": {"port": True}}, "Setting listen.port must be a whole number, not True."),
         ({"listen": {"port": 70000}}, "Setting listen.port must lie between 0 and 65535, not be 70000."),
         ({"listen": {"host": 5}}, "Setting listen.host must be a text, not 5."),
-        ({"engine": {"quantized": "perhaps"}}, "Setting engine.quantized must be true or false, not 'perhaps'."),
+        ({"listen": {"channelz": "perhaps"}}, "Setting listen.channelz must be true or false, not 'perhaps'."),
         ({"scheduling": {"margin_s": "nan"}}, "Setting scheduling.margin_s must lie between 0.0 and 10.0, not be nan."),
         (
             {"log": {"level": "loud"}},
