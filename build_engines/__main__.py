@@ -19,6 +19,7 @@ _EXAMPLES = """examples:
   python -m build_engines pointer build/voice --codec codec.pt --talker talker.pt --id my-voice
   python -m build_engines fish-speech-1.5 --checkpoint fish-speech-1.5 --out build/fish
   python -m build_engines verify voices/default --codec codec.pt --talker talker.pt
+  python -m build_engines rebuild voices/default
 """
 
 
@@ -32,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _add_pointer(commands.add_parser("pointer", help="build and prove a bundle from a codec and a talker checkpoint"))
     _add_fish_speech(commands.add_parser("fish-speech-1.5", help="build and prove a bundle from the released files"))
     _add_verify(commands.add_parser("verify", help="prove a bundle again and write the results into its manifest"))
+    _add_rebuild(commands.add_parser("rebuild", help="make the graphs anew from the weights they hold, and prove them"))
     _add_half_precision(commands.add_parser("half-precision", help="compare float16 with float32, into the manifest"))
     chosen = parser.parse_args(arguments)
     try:
@@ -75,6 +77,12 @@ def _add_fish_speech(parser: argparse.ArgumentParser) -> None:
 def _add_verify(parser: argparse.ArgumentParser) -> None:
     _add_checkpoints(parser)
     parser.set_defaults(command=_verify)
+
+
+def _add_rebuild(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("bundle", type=Path, help="directory of a bundle with the sizes of the default voice")
+    parser.add_argument("--out", type=Path, help="directory to write (default: the bundle itself)")
+    parser.set_defaults(command=_rebuild)
 
 
 def _add_half_precision(parser: argparse.ArgumentParser) -> None:
@@ -126,6 +134,13 @@ def _verify(chosen: argparse.Namespace) -> None:
     verifier = networks.verifier(chosen.bundle, PointerRecipe(), chosen.talker_storage, chosen.vocoder_storage)
     proven = dataclasses.replace(verifier.manifest, verification=verifier.verify())
     _report(write_manifest(chosen.bundle, proven), chosen.bundle)
+
+
+def _rebuild(chosen: argparse.Namespace) -> None:
+    from build_engines.pointer.rebuild import rebuild  # torch is slow to load and tiny needs none
+
+    out = chosen.out or chosen.bundle
+    _report(rebuild(chosen.bundle, out), out)
 
 
 def _compare_half_precision(chosen: argparse.Namespace) -> None:

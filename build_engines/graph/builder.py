@@ -19,6 +19,8 @@ from build_engines.graph.weight_file import LEAST_BYTES, WeightFile
 OPSET = 24
 IR_VERSION = 12
 CONTRIB_DOMAIN = "com.microsoft"
+CONSTANT_STEM = "constant"
+"""Beginning of the names of numbers that are not learned."""
 _SHARED_BYTES = 1024
 
 Operand = Value | npt.NDArray[np.generic]
@@ -73,7 +75,7 @@ class GraphBuilder:
         key = (array.dtype.str, array.shape, array.tobytes()) if array.nbytes <= _SHARED_BYTES else None
         if key is not None and key in self._shared:
             return self._shared[key]
-        value = self.initializer(self._fresh("constant"), array)
+        value = self.initializer(self._fresh(CONSTANT_STEM), array)
         if key is not None:
             self._shared[key] = value
         return value

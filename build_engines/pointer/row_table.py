@@ -51,6 +51,16 @@ class RowTable:
         parts = [weights["advance.weight"], weights["dwell.weight"], *windows, *codes]
         return np.concatenate([*parts, np.zeros_like(parts[0][:1])])
 
+    def parts(
+        self, rows: npt.NDArray[np.float32]
+    ) -> tuple[dict[str, npt.NDArray[np.float32]], list[npt.NDArray[np.float32]]]:
+        """Cut the table [rows, width] into what `rows` was made of: the embeddings, and one table per codebook."""
+        sizes = [ADVANCE_COUNT + 1, MAX_DWELL + 1, *[self.config.phoneme_count + 1] * len(WINDOW)]
+        sizes += [self.codebook_size] * self.config.codebook_count
+        advance, dwell, *others = np.split(rows[: self.zero_row], np.cumsum(sizes)[:-1])
+        windows = {f"window.tables.{index}.weight": others[index] for index in range(len(WINDOW))}
+        return {"advance.weight": advance, "dwell.weight": dwell, **windows}, others[len(WINDOW) :]
+
     def embed_frames(self, rows: Value, window: Value, table: Value) -> Value:
         """Embed frame rows int64 [batch, columns], with the phonemes [batch, 5] around each, as [batch, 1, width]."""
         graph, books = rows.graph, self.config.codebook_count

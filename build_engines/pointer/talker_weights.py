@@ -1,4 +1,4 @@
-"""Folds a talker checkpoint into the plain tables its graphs use."""
+"""Folds a talker checkpoint into the plain tables its graphs use, and back."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,8 @@ from build_engines.pointer.row_table import RowTable
 Array = npt.NDArray[np.float32]
 Arrays = Mapping[str, Array]
 
-_UNCHANGED = ("phoneme.", "slow.", "slow_norm.", "advance_head.", "fast_in.", "fast.", "fast_norm.")
+UNCHANGED = ("phoneme.", "slow.", "slow_norm.", "advance_head.", "fast_in.", "fast.", "fast_norm.")
+"""Beginnings of the names of what the graphs hold as the network does."""
 
 
 def fsq_digits(levels: tuple[int, ...]) -> npt.NDArray[np.int64]:
@@ -38,7 +39,7 @@ def fold_talker(weights: Arrays, config: PointerTalkerConfig) -> dict[str, Array
     """
     books = range(config.codebook_count)
     table = RowTable(config, len(fsq_digits(config.levels)))
-    folded = {name: array for name, array in weights.items() if name.startswith(_UNCHANGED)}
+    folded = {name: array for name, array in weights.items() if name.startswith(UNCHANGED)}
     folded["rows"] = table.rows(weights, [_fold_codes(weights, "code_in", book, config.levels) for book in books])
     windows = [weights[f"fast_window.tables.{index}.weight"] for index in range(len(WINDOW))]
     folded["fast_rows"] = np.concatenate([*windows, weights["fast_advance.weight"]])
@@ -46,6 +47,35 @@ def fold_talker(weights: Arrays, config: PointerTalkerConfig) -> dict[str, Array
         folded[f"fast_code_in.{book}"] = _fold_codes(weights, "fast_code_in", book, config.levels)
         folded[f"code_out.{book}"] = _fold_codes(weights, "code_out", book, config.levels)
     return folded
+
+
+def unfold_talker(folded: Arrays, config: PointerTalkerConfig) -> dict[str, Array]:
+    """Return a state of `PointerTalker` that folds into the same arrays, bit for bit.
+
+    The code tables come out whole in `free`, since their parts are lost. `folded` lacks the last fast table, which no
+    graph reads.
+    """
+    books, size = range(config.codebook_count), len(fsq_digits(config.levels))
+    windows = len(WINDOW) * (config.phoneme_count + 1)
+    state = {name: array for name, array in folded.items() if name.startswith(UNCHANGED)}
+    embeddings, codes_in = RowTable(config, size).parts(folded["rows"])
+    state |= embeddings
+    for index, table in enumerate(np.split(folded["fast_rows"][:windows], len(WINDOW))):
+        state[f"fast_window.tables.{index}.weight"] = table
+    state["fast_advance.weight"] = folded["fast_rows"][windows:]
+    unread = np.zeros((size, config.fast.width), np.float32)
+    state |= _unfold_codes("code_in", codes_in, config.levels)
+    state |= _unfold_codes(
+        "fast_code_in", [folded.get(f"fast_code_in.{book}", unread) for book in books], config.levels
+    )
+    return state | _unfold_codes("code_out", [folded[f"code_out.{book}"] for book in books], config.levels)
+
+
+def _unfold_codes(name: str, tables: list[Array], levels: tuple[int, ...]) -> dict[str, Array]:
+    books, width = len(tables), tables[0].shape[-1]
+    zeros = {f"per_digit.{index}": np.zeros((books, level, width), np.float32) for index, level in enumerate(levels)}
+    zeros["linear"] = np.zeros((books, len(levels), width), np.float32)
+    return {f"{name}.free": np.stack(tables)} | {f"{name}.{part}": array for part, array in zeros.items()}
 
 
 def _fold_codes(weights: Arrays, name: str, book: int, levels: tuple[int, ...]) -> Array:
