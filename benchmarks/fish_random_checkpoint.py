@@ -40,7 +40,7 @@ SMALL = {
     **FULL, "vocab_size": 1600, "dim": 64, "n_layer": 2, "n_head": 4, "n_local_heads": 2, "head_dim": 16,
     "intermediate_size": 128, "n_fast_layer": 1, "max_seq_len": 512,
 }  # fmt: skip
-_SMALL_CODEC = CodecConfig(widths=(16, 24, 32, 64), head_width=64)
+SMALL_CODEC = CodecConfig(widths=(16, 24, 32, 64), head_width=64)
 
 
 def main() -> None:
@@ -50,23 +50,23 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="a few hundred kilobytes instead of the true sizes")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    write_random_checkpoint(options.directory, is_small=options.small, seed=options.seed)
+    config, codec = (SMALL, SMALL_CODEC) if options.small else (FULL, CodecConfig())
+    write_random_checkpoint(options.directory, config, codec, options.seed)
 
 
-def write_random_checkpoint(directory: Path, *, is_small: bool, seed: int = 0) -> None:
+def write_random_checkpoint(directory: Path, config: dict[str, Any], sizes: CodecConfig, seed: int = 0) -> None:
     """Write config.json, model.pth (bfloat16), the tokenizer's files and the codec."""
     directory.mkdir(parents=True, exist_ok=True)
-    config = SMALL if is_small else FULL
-    rank_count = config["vocab_size"] - 1024 - len(_CONTROL_TOKENS) - (0 if is_small else 1012)
+    unused_ids = 1012 if config["vocab_size"] == FULL["vocab_size"] else 0
+    rank_count = config["vocab_size"] - 1024 - len(_CONTROL_TOKENS) - unused_ids
     ids = TokenIds(rank_count + len(_CONTROL_TOKENS), rank_count + _CONTROL_TOKENS.index("im_end"))
     (directory / "config.json").write_text(json.dumps(config, indent=2))
     _write_tokenizer(directory, rank_count)
     torch.manual_seed(seed)
     torch.save(_talker_tensors(config, ids), directory / "model.pth")
-    codec = FishCodec(_SMALL_CODEC if is_small else CodecConfig())
-    torch.save(_codec_tensors(codec), directory / "firefly-gan-vq-fsq-8x1024-21hz-generator.pth")
-    if is_small:
-        (directory / "firefly.json").write_text(json.dumps(_nested(_SMALL_CODEC)))
+    torch.save(_codec_tensors(FishCodec(sizes)), directory / "firefly-gan-vq-fsq-8x1024-21hz-generator.pth")
+    if sizes != CodecConfig():
+        (directory / "firefly.json").write_text(json.dumps(_nested(sizes)))
 
 
 def _write_tokenizer(directory: Path, rank_count: int) -> None:

@@ -16,6 +16,7 @@ Positive = Annotated[int, Bounds(1)]
 NotNegative = Annotated[int, Bounds(0)]
 FloatType = Literal["float32", "float16"]
 FrameType = Literal["int32", "float32", "float16"]
+Precision = Literal["float32", "float16", "int8", "int4"]
 StateType = Literal["int32", "int64", "float32", "float16"]
 
 
@@ -162,8 +163,17 @@ class ParitySpec:
 
 
 @dataclass(frozen=True)
+class QualitySpec:
+    """What rounding the weights of a part (`talker`, `codec`) changed by one measure, against that part in float32."""
+
+    part: str
+    measure: str
+    value: float
+
+
+@dataclass(frozen=True)
 class Manifest:
-    """A whole `manifest.json`. `hashes` names every file that runs or proves."""
+    """A whole `manifest.json`. `hashes` names every file that runs or proves; `quality` may be left out."""
 
     schema_version: int
     id: str
@@ -182,9 +192,10 @@ class Manifest:
     vocode: VocodeSpec
     reference: ReferenceSpec | None
     capabilities: CapabilitiesSpec
-    precision: Literal["float32", "float16", "int8"]
+    precision: Precision
     verification: tuple[ParitySpec, ...]
     hashes: Mapping[str, str]
+    quality: tuple[QualitySpec, ...] = ()
 
     @property
     def graph_files(self) -> tuple[str, ...]:

@@ -72,10 +72,11 @@ class _Reader:
                 meant = f"Did you mean `{near[0]}`? " if near else ""
                 known = ", ".join(hints)
                 raise self._error(f"`{prefix}{key}` is not a known key. {meant}Remove it; the known keys are: {known}.")
+        optional = {item.name for item in dataclasses.fields(kind) if item.default is not dataclasses.MISSING}
         for key in hints:
-            if key not in entries:
+            if key not in entries and key not in optional:
                 raise self._error(f"`{prefix}{key}` is missing. Add it, or rebuild the bundle.")
-        return kind(**{key: self.read(hint, entries[key], prefix + key) for key, hint in hints.items()})
+        return kind(**{key: self.read(hints[key], value, prefix + key) for key, value in entries.items()})
 
     def _bounded(self, kind: Any, value: object, field: str) -> object:  # noqa: ANN401  (an Annotated type)
         inner, *notes = get_args(kind)

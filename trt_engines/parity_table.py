@@ -1,20 +1,28 @@
-"""What a bundle's manifest says about how exactly its graphs compute, as a Markdown table."""
+"""What a bundle's manifest says about how exactly its graphs compute, as Markdown tables."""
+
+from collections.abc import Sequence
 
 from trt_engines.manifest import Manifest
 
-_HEADINGS = ("graph", "backend", "case", "worst", "allowed")
+Row = tuple[str, ...]
 
 
 def parity_table(manifest: Manifest) -> str:
-    """Return one line per result of verification, under a heading; or a sentence if there is none."""
+    """Return a line per result of verification, or a sentence if there is none; then what rounding cost, if it did."""
     if not manifest.verification:
         return f"{manifest.id} was never verified: its manifest has no results."
-    rows = [
+    results = [
         (item.graph, item.backend, item.case, f"{item.worst_error:.3g}", f"{item.tolerance:.3g}")
         for item in manifest.verification
     ]
-    widths = [max(len(row[column]) for row in (_HEADINGS, *rows)) for column in range(len(_HEADINGS))]
-    lines = [_line(_HEADINGS, widths), _line(tuple("-" * width for width in widths), widths)]
+    proof = _table(("graph", "backend", "case", "worst", "allowed"), results)
+    costs = [(item.part, item.measure, f"{item.value:.4g}") for item in manifest.quality]
+    return f"{proof}\n\n{_table(('rounded', 'against float32', 'value'), costs)}" if costs else proof
+
+
+def _table(headings: Row, rows: Sequence[Row]) -> str:
+    widths = [max(len(row[column]) for row in (headings, *rows)) for column in range(len(headings))]
+    lines = [_line(headings, widths), _line(tuple("-" * width for width in widths), widths)]
     return "\n".join([*lines, *(_line(row, widths) for row in rows)])
 
 

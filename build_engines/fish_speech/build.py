@@ -9,10 +9,13 @@ import numpy as np
 
 from build_engines.fish_speech.bundle import FishBundle
 from build_engines.fish_speech.checkpoint import FishCheckpoint, load_checkpoint
-from build_engines.fish_speech.recipe import FISH_TOLERANCES
+from build_engines.fish_speech.quality import codec_outputs, codec_quality, talker_outputs, talker_quality
+from build_engines.fish_speech.recipe import FishStorage
+from build_engines.fish_speech.rounded import rounded_checkpoint
+from build_engines.fish_speech.rounded_inputs import rounded_inputs
 from build_engines.fish_speech.verify import FishVerifier
 from build_engines.graph.storage import Storage
-from trt_engines.manifest import MANIFEST_NAME, Manifest
+from trt_engines.manifest import MANIFEST_NAME, Manifest, QualitySpec
 from trt_engines.manifest_writing import write_manifest
 
 _CARD = """# {bundle_id}
@@ -22,7 +25,8 @@ fish-speech-1.5`. The weights are Fish Audio's, under {licence}: not for commerc
 
 Talker weights are stored as {storage}, codec weights as {codec_storage}. {behavior}
 
-`manifest.json` holds the results of the comparison with the torch networks.
+`manifest.json` holds the proof that the graphs equal torch networks of the same weights (`verification`) and, where
+weights were rounded, what that has cost against networks in float32 (`quality`).
 """
 _CORRECTED = (
     "Where the original is wrong, this bundle is right: only tokens that can be spoken are drawn, the first frame is "
@@ -77,10 +81,13 @@ class FishBuild:
             codec_storage=self.codec_storage,
             upstream_compat=self.upstream_compat,
         )
-        manifest = bundle.write(bundle_dir)
-        tolerances = FISH_TOLERANCES[self.storage], FISH_TOLERANCES[self.codec_storage]
-        verifier = FishVerifier(bundle_dir, manifest, checkpoint, bundle.talker_weights(), *tolerances)
+        manifest, weights = bundle.write(bundle_dir), bundle.talker_weights()
+        storage = FishStorage(self.storage, self.codec_storage)
+        rounded = rounded_checkpoint(checkpoint, weights, storage)
+        verifier = FishVerifier(bundle_dir, manifest, rounded, weights, storage)
         results = verifier.verify()
+        with rounded_inputs(rounded, weights, storage):
+            quality = quality_of(checkpoint, rounded, weights.code_count)
         write_golden(verifier)
         card = _CARD.format(
             bundle_id=self.bundle_id,
@@ -90,7 +97,18 @@ class FishBuild:
             behavior=_COMPATIBLE if self.upstream_compat else _CORRECTED,
         )
         (bundle_dir / "MODEL_CARD.md").write_text(card, "utf-8")
-        return write_manifest(bundle_dir, dataclasses.replace(manifest, verification=results))
+        return write_manifest(bundle_dir, dataclasses.replace(manifest, verification=results, quality=quality))
+
+
+def quality_of(exact: FishCheckpoint, rounded: FishCheckpoint, code_count: int) -> tuple[QualitySpec, ...]:
+    """Report what rounding has cost those networks that were rounded; see `quality`."""
+    measured: list[QualitySpec] = []
+    if rounded.talker is not exact.talker:
+        talkers = [talker_outputs(talker, code_count) for talker in (exact.talker, rounded.talker)]
+        measured += talker_quality(*talkers)
+    if rounded.codec is not exact.codec:
+        measured += codec_quality(*(codec_outputs(codec) for codec in (exact.codec, rounded.codec)))
+    return tuple(measured)
 
 
 def write_golden(verifier: FishVerifier) -> None:

@@ -29,6 +29,7 @@ _LANGUAGES = ("en", "zh", "ja", "de", "fr", "es", "ko", "ar", "ru", "nl", "it", 
 _MAX_FRAMES = 1024
 _MANY_BYTES = 1 << 30
 _REFERENCE_S = (3.0, 60.0)
+_PRECISIONS: dict[Storage, schema.Precision] = {Storage.INT8: "int8", Storage.INT4: "int4"}
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ class FishBundle:
             vocode=schema.VocodeSpec("graphs/vocode.onnx", "state", 0, state_width, 0, 3, 16),
             reference=schema.ReferenceSpec("graphs/encode.onnx", codec.sample_rate_hz, *_REFERENCE_S, True),
             capabilities=schema.CapabilitiesSpec(clone=True, word_times=False, speed=False),
-            precision="int8" if self.storage is Storage.INT8 else "float32",
+            precision=_PRECISIONS.get(self.storage, "float32"),
             verification=tuple(verification),
             hashes={},
         )

@@ -12,6 +12,22 @@ from build_engines.graph.value import Value
 Array = npt.NDArray[np.float32]
 
 
+def spread_kernel(kernel: Array, stride: int) -> Array:
+    """Return a transposed convolution's kernel [inputs, outputs, steps * stride] as that of an ordinary one.
+
+    It is [outputs * stride, inputs * steps]: the samples of a step are channels, and the earliest step comes first.
+    """
+    inputs, outputs, taps = kernel.shape
+    parts = kernel.reshape(inputs, outputs, taps // stride, stride)[:, :, ::-1]
+    return parts.transpose(1, 3, 0, 2).reshape(outputs * stride, -1)
+
+
+def joined_kernel(spread: Array, stride: int, inputs: int) -> Array:
+    """Undo `spread_kernel`."""
+    parts = spread.reshape(-1, stride, inputs, spread.shape[1] // inputs).transpose(2, 0, 3, 1)[:, :, ::-1]
+    return np.ascontiguousarray(parts).reshape(inputs, len(spread) // stride, -1)
+
+
 @dataclass(frozen=True)
 class CausalLayers:
     """Makes layers from the weights of a `FishCodec`.
@@ -50,9 +66,7 @@ class CausalLayers:
         kernel, bias = self.weights[f"{name}.conv.weight"], self.weights[f"{name}.conv.bias"]
         inputs, outputs, taps = kernel.shape
         steps = taps // stride
-        # [inputs, outputs, steps, stride] -> [outputs * stride, inputs, steps], the earliest step first.
-        parts = kernel.reshape(inputs, outputs, steps, stride)[:, :, ::-1]
-        spread = parts.transpose(1, 3, 0, 2).reshape(outputs * stride, inputs, steps)
+        spread = spread_kernel(kernel, stride).reshape(outputs * stride, inputs, steps)
         joined = self.past.before(signal, steps - 1, rate, inputs)
         wide = signal.graph.op(
             "Conv",
@@ -83,7 +97,6 @@ class CausalLayers:
         return graph.op("LayerNormalization", [frames, scale, bias], axis=-1, epsilon=1e-6)
 
     def _stored(self, signal: Value, name: str, kernel: Array, bias: Array) -> list[Value]:
-        return [
-            signal.graph.weight(f"{name}.kernel", kernel[:, :, None]),
-            signal.graph.weight(f"{name}.bias", bias),
-        ]
+        outputs, inputs, taps = kernel.shape
+        flat = signal.graph.weight(f"{name}.kernel", kernel.reshape(outputs, -1))  # blocks need long rows
+        return [flat.reshape(outputs, inputs, 1, taps), signal.graph.weight(f"{name}.bias", bias)]

@@ -4,6 +4,7 @@ The state of a row is its `history`, the last 16 frames for the repetition penal
 it has drawn: the first one is drawn without a penalty and never enters the history, as in the original.
 """
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,7 +72,7 @@ class FishStep:
         arrays, kept = self.weights.arrays, self._kept_ids
         name = "embeddings.weight" if self.weights.config.is_tied else "output.weight"
         normed = rms_norm(hidden, arrays, "norm", self.weights.config.slow.norm_eps).squeeze(1)
-        logits = project(normed, "output.kept", arrays[name][kept])
+        logits = project(normed, "output.kept", arrays[name][kept], is_head=True)
         place = draw(logits, draws.repeats.of(0, kept), draws.params, draws.uniforms[0], len(kept))
         return hidden.graph.gather(kept.astype(np.int64), place)
 
@@ -82,15 +83,15 @@ class FishStep:
         fast = UnrolledTransformer(depth, token * 0)
         ids = np.arange(self.weights.drawn_codes, dtype=np.int32)
         head = arrays["fast_output.weight"][: len(ids)]
-        table = graph.weight("fast_embeddings", arrays["fast_embeddings.weight"])
+        table = functools.partial(graph.lookup, "fast_embeddings", arrays["fast_embeddings.weight"])
         start = linear(hidden, arrays, "fast_project_in") if "fast_project_in.weight" in arrays else hidden
         codes = [self._first_code(token)]
-        rendered = fast.begin(graph.concat([start, graph.gather(table, codes[0])], 1), 2).slice(1, 1, 2)
+        rendered = fast.begin(graph.concat([start, table(codes[0])], 1), 2).slice(1, 1, 2)
         for column in range(2, self.weights.columns):
             if column > 2:
-                rendered = fast.apply(graph.gather(table, codes[-1]))
+                rendered = fast.apply(table(codes[-1]))
             normed = rms_norm(rendered, arrays, "fast_norm", config.fast.norm_eps)
-            logits = project(normed.squeeze(1), "fast_output", head)
+            logits = project(normed.squeeze(1), "fast_output", head, is_head=True)
             repeated = draws.repeats.of(column, ids)
             codes.append(draw(logits, repeated, draws.params, draws.uniforms[column - 1], len(ids)))
         return graph.concat(codes, 1)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from build_engines.fish_speech.step import HISTORY_FRAMES
 from build_engines.verification.graph_runner import Arrays, GraphRunner
@@ -30,6 +31,10 @@ class TalkerRun:
     random: npt.NDArray[np.float32]
     drawn: Rows
     caches: Arrays
+
+    def rows(self, index: int) -> torch.Tensor:
+        """Return the rows int64 [prompt + steps, columns] of one item: its prompt, and what was drawn after it."""
+        return torch.from_numpy(np.concatenate([self.prompts[index], self.drawn[:, index]])).long()
 
 
 def speak(

@@ -59,7 +59,7 @@ class TalkerWeights:
         tokens = tokens.squeeze(-1)
         begin = self.ids.semantic_begin
         is_semantic = ((tokens >= begin) & (tokens < begin + size)).unsqueeze(-1)
-        table = graph.weight("codebook_embeddings", self.arrays["codebook_embeddings.weight"])
-        spoken = graph.gather(table, codes + np.arange(books) * size).sum(2)
-        embedded = graph.gather(graph.weight("embeddings", self.arrays["embeddings.weight"]), tokens)
+        table, offsets = self.arrays["codebook_embeddings.weight"], np.arange(books) * size
+        spoken = graph.lookup("codebook_embeddings", table, codes + offsets).sum(2)
+        embedded = graph.lookup("embeddings", self.arrays["embeddings.weight"], tokens)
         return embedded + graph.where(is_semantic, spoken, np.zeros(1, np.float32))

@@ -62,7 +62,7 @@ def _latents(frames: Value, weights: CodecWeights) -> Value:
     known = graph.op("Clip", [frames, np.asarray(0, np.int64), np.asarray(last, np.int64)])
     books = graph.split(known, [1] * weights.config.codebook_count, -1)
     parts = [
-        graph.gather(graph.weight(f"codes.{book}", table), codes.squeeze(-1))
+        graph.gather(graph.initializer(f"codes.{book}", table), codes.squeeze(-1))
         for book, (table, codes) in enumerate(zip(weights.tables, books, strict=True))
     ]
     return graph.concat(parts, -1).transpose(0, 2, 1).unsqueeze(2)

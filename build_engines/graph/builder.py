@@ -11,7 +11,7 @@ import numpy.typing as npt
 import onnx
 from onnx import helper, numpy_helper
 
-from build_engines.graph.quantization import ZERO_POINT, is_worth_packing, quantize_blocks
+from build_engines.graph.quantization import BlockFormat
 from build_engines.graph.storage import Storage
 from build_engines.graph.value import Value
 from build_engines.graph.weight_file import LEAST_BYTES, WeightFile
@@ -98,18 +98,28 @@ class GraphBuilder:
         """
         if self.storage is Storage.FLOAT32 or array.ndim < 2:
             return self.initializer(name, array.astype(np.float32))
-        if self.storage is Storage.PACKED and is_worth_packing(array.shape):
-            return self._unpacked(name, array)
+        blocks = self.storage.restored_format(array.shape)
+        if blocks is not None:
+            return self._unpacked(name, array, blocks)
+        return self._narrow(name, array).cast(np.float32)
+
+    def lookup(self, name: str, table: npt.NDArray[np.floating], rows: Value) -> Value:
+        """Take rows of a learned table [entries, width], which stays in memory as narrow as it is stored."""
+        if self.storage is Storage.FLOAT32:
+            return self.gather(self.initializer(name, table.astype(np.float32)), rows)
+        return self.gather(self._narrow(name, table), rows).cast(np.float32)
+
+    def _narrow(self, name: str, array: npt.NDArray[np.floating]) -> Value:
         narrow = array.astype(np.float16)
         if not np.isfinite(narrow).all():
             raise ValueError(f"Weight {name} has values beyond float16's 65504; store this graph as float32 instead.")
-        return self.initializer(name, narrow).cast(np.float32)
+        return self.initializer(name, narrow)
 
-    def _unpacked(self, name: str, array: npt.NDArray[np.floating]) -> Value:
-        packed, scales = quantize_blocks(array.reshape(-1, array.shape[-1]).astype(np.float32))
-        codes = self.initializer(f"{name}.packed", packed).cast(np.float32) - float(ZERO_POINT)
-        blocks = codes * self.initializer(f"{name}.scales", scales).unsqueeze(-1)
-        return blocks.reshape(len(packed), -1).slice(1, 0, array.shape[-1]).reshape(*array.shape)
+    def _unpacked(self, name: str, array: npt.NDArray[np.floating], blocks: BlockFormat) -> Value:
+        packed, scales = blocks.quantize(array.reshape(-1, array.shape[-1]).astype(np.float32))
+        codes = self.initializer(f"{name}.packed", packed).cast(np.float32) - float(blocks.zero_point)
+        restored = codes * self.initializer(f"{name}.scales", scales).unsqueeze(-1)
+        return restored.reshape(len(packed), -1).slice(1, 0, array.shape[-1]).reshape(*array.shape)
 
     def op(
         self,

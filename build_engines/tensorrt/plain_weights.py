@@ -6,7 +6,7 @@ import onnx
 import onnxruntime as ort
 from onnx import helper, numpy_helper
 
-_ZERO_POINT = 128
+from build_engines.graph.quantization import BlockFormat
 
 
 def plain_weights(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -99,14 +99,11 @@ def _plain_product(node: onnx.NodeProto, stored: dict[str, onnx.TensorProto]) ->
 def _dequantized(node: onnx.NodeProto, stored: dict[str, onnx.TensorProto]) -> npt.NDArray[np.float32]:
     """Return the matrix [inputs, outputs] of a MatMulNBits node."""
     packed, scales = (numpy_helper.to_array(stored[name]) for name in node.input[1:3])
-    if _attribute(node, "bits") != 8 or len(node.input) > 3:
-        raise ValueError(
-            f"Node {node.output[0]} is not symmetric 8-bit; TensorRT graphs are made from those or floats only."
-        )
+    if len(node.input) > 3:
+        raise ValueError(f"Node {node.output[0]} is not symmetric; TensorRT graphs are made from such or floats only.")
     outputs, inputs = _attribute(node, "N"), _attribute(node, "K")
-    blocks = (packed.astype(np.float32) - _ZERO_POINT) * scales.reshape(outputs, -1, 1)
-    matrix: npt.NDArray[np.float32] = blocks.reshape(outputs, -1)[:, :inputs].T.astype(np.float32)
-    return np.ascontiguousarray(matrix)
+    blocks = BlockFormat(_attribute(node, "bits"), _attribute(node, "block_size"))
+    return np.ascontiguousarray(blocks.dequantize(packed, scales.reshape(outputs, -1), inputs).T)
 
 
 def _attribute(node: onnx.NodeProto, name: str) -> int:

@@ -40,6 +40,13 @@ def test_a_good_bundle_loads_as_it_was_written(small_bundle: Path) -> None:
     assert ("voices/ida.json",) == loaded.voice_files
 
 
+def test_what_has_a_default_may_be_left_out(bundle: Path) -> None:
+    """Manifests from before there was `quality` are read as they were."""
+    spoil(bundle, lambda m: m.pop("quality"))
+
+    assert load_manifest(bundle).quality == ()
+
+
 WRONG: dict[str, tuple[Callable[[Json], object], str]] = {
     "unknown key": (
         lambda m: m["step"].update(max_frame=4),

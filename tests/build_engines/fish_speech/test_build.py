@@ -15,9 +15,7 @@ from build_engines.fish_speech import build as build_module
 from build_engines.fish_speech.build import FishBuild
 from build_engines.fish_speech.bundle import FishBundle
 from build_engines.fish_speech.checkpoint import load_checkpoint
-from build_engines.fish_speech.recipe import FISH_TOLERANCES
 from build_engines.fish_speech.verify import FishVerifier
-from build_engines.graph.storage import Storage
 from trt_engines.manifest_loading import load_manifest
 
 
@@ -57,13 +55,6 @@ def test_the_command_says_why_not(checkpoint_dir: Path, tmp_path: Path) -> None:
         main(["fish-speech-1.5", "--checkpoint", str(checkpoint_dir), "--out", str(tmp_path / "bundle")])
 
 
-def test_quantized_bundles_are_proven_within_wider_limits(checkpoint_dir: Path, tmp_path: Path) -> None:
-    """Weights of 16 bits pass with a visible error."""
-    build = FishBuild(checkpoint_dir, storage=Storage.FLOAT16, codec_storage=Storage.FLOAT16)
-    errors = {result.case: result.worst_error for result in build.write(tmp_path / "bundle").verification}
-    assert 1e-5 < errors["prompts of 29 and 11 rows: caches"] < 5e-3
-
-
 def test_a_bundle_of_other_weights_is_refused(checkpoint_dir: Path, tmp_path: Path) -> None:
     """Graphs that do not do what torch does are told case by case."""
     checkpoint = load_checkpoint(checkpoint_dir)
@@ -71,8 +62,7 @@ def test_a_bundle_of_other_weights_is_refused(checkpoint_dir: Path, tmp_path: Pa
     manifest = bundle.write(tmp_path / "bundle")
     checkpoint.talker.slow.layers[0].ffn.w2.weight.data *= 1.5
     checkpoint.codec.head.conv_post.conv.weight.data *= 1.5
-    exact = FISH_TOLERANCES[Storage.FLOAT32]
-    verifier = FishVerifier(tmp_path / "bundle", manifest, checkpoint, bundle.talker_weights(), exact, exact)
+    verifier = FishVerifier(tmp_path / "bundle", manifest, checkpoint, bundle.talker_weights())
     with pytest.raises(ParityError, match=r"cases stray too far from torch: .*caches.*samples"):
         verifier.verify()
 
