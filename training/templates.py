@@ -1,13 +1,16 @@
 """Sentences of the kind voice agents speak, made from the templates in `data/agent_templates.toml` with a fixed seed.
 
 The public-domain sources of `texts.py` lack questions, numbers, money, times, names, greetings, spelled codes and
-one-word answers; this module supplies them.
+one-word answers; this module supplies them, and what a listener should hear of each.
 """
 
 import random
 import tomllib
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+
+from training.number_words import decimal_words, digit_words, money_words, number_words, time_words
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -20,16 +23,23 @@ def words() -> dict[str, list[str]]:
 
 def agent_sentences(count: int, seed: int = 20) -> list[str]:
     """Return `count` different sentences: the short answers first, then filled templates."""
+    return [written for written, _ in agent_utterances(count, seed)]
+
+
+def agent_utterances(count: int, seed: int) -> list[tuple[str, str]]:
+    """Return the sentences of `agent_sentences`, each with the words that it is spoken as."""
     rng = random.Random(seed)
-    sentences = dict.fromkeys(words()["short_answers"])
-    while len(sentences) < count:
-        sentences[_fill(rng.choice(words()["patterns"]), rng)] = None
-    return list(sentences)[:count]
+    spoken = {answer: answer for answer in words()["short_answers"]}
+    while len(spoken) < count:
+        pattern = rng.choice(words()["patterns"])
+        fields = _fields(rng)
+        spoken[pattern.format(**fields)] = _spoken_form(pattern, fields)
+    return list(spoken.items())[:count]
 
 
-def _fill(pattern: str, rng: random.Random) -> str:
+def _fields(rng: random.Random) -> dict[str, str]:
     hour, minute = rng.randint(1, 12), rng.choice(("00", "15", "30", "45", "05", "20", "50"))
-    fields = {
+    return {
         "name": rng.choice(words()["names"]),
         "surname": rng.choice(words()["surnames"]),
         "city": rng.choice(words()["cities"]),
@@ -59,4 +69,42 @@ def _fill(pattern: str, rng: random.Random) -> str:
         "verb": rng.choice(words()["verbs"]),
         "verb2": rng.choice(words()["verbs"]),
     }
-    return pattern.format(**fields)
+
+
+def _spoken_form(pattern: str, fields: dict[str, str]) -> str:
+    """Fill a template with what a listener should hear."""
+    for written, spoken in _TITLES.items():
+        pattern = pattern.replace(written, spoken)
+    heard = {name: _SPOKEN.get(name, str)(value) for name, value in fields.items()}
+    return pattern.format(**heard)
+
+
+def _time(written: str) -> str:
+    clock, _, half = written.partition(" ")
+    if half == "o'clock":
+        return f"{number_words(int(clock))} o'clock"
+    on_the_hour = " o'clock" if clock.endswith("00") and not half else ""
+    return f"{time_words(clock)}{on_the_hour} {half.replace('.', ' ')}"
+
+
+def _letters(written: str) -> str:
+    return " ".join(digit_words(sign) if sign.isdigit() else sign for sign in written.replace("-", ""))
+
+
+_TITLES = {"Dr.": "doctor", "Mr.": "mister", "Mrs.": "missus"}
+_SPOKEN: dict[str, Callable[[str], str]] = {
+    "dom": lambda written: number_words(int(written), "ordinal"),
+    "year": lambda written: number_words(int(written), "year"),
+    "time": _time,
+    "money": lambda written: money_words(written[1:]),
+    "percent": lambda written: f"{number_words(int(written[:-1]))} percent",
+    "number": decimal_words,
+    "small": decimal_words,
+    "small2": decimal_words,
+    "room": decimal_words,
+    "decimal": decimal_words,
+    "degrees": decimal_words,
+    "phone": digit_words,
+    "code": _letters,
+    "spell": _letters,
+}

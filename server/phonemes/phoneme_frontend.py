@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from server.phonemes.inventory import PhonemeInventory, read_inventory
 from server.phonemes.pronouncer import Pronouncer, Pronunciation
 from server.prepared_segment import ClosingPause, PreparedSegment, WordSpan
+from server.segment_cutter import SegmentCutter
 from server.voice import Voice
 from trt_engines.errors import ManifestError
 from trt_engines.manifest import MANIFEST_NAME, Manifest
@@ -57,6 +58,10 @@ class PhonemeFrontend:
         self._frame_rate_hz = manifest.audio.frame_rate_hz
         variants = {_is_british(language) for language in manifest.languages}
         self._pronouncers = {british: Pronouncer(british=british) for british in variants}
+
+    def cutter(self) -> SegmentCutter:
+        """Return what cuts the text of one utterance: by sentences, and by clauses where somebody waits."""
+        return SegmentCutter()
 
     def prepare(self, text: str, voice: Voice) -> tuple[PreparedSegment, ...]:
         """Turn a segment of text into one prepared segment, or into several where its phonemes are too many for one.

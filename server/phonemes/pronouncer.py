@@ -10,6 +10,8 @@ from hibari.g2p import G2P, PUNCT_TAGS
 from hibari.g2p.normalize import normalize
 
 from server.phonemes.aligned_text import AlignedText
+from server.phonemes.familiar import familiar_words
+from server.phonemes.pronunciations import ending_s, known_phonemes, read_pronunciations
 from server.phonemes.reading import make_readable
 from server.phonemes.speakable import keep_speakable
 
@@ -53,6 +55,7 @@ class Pronouncer:
 
     def __init__(self, *, british: bool) -> None:
         self._g2p = G2P(british=british)
+        self._pronunciations = read_pronunciations(british=british)
         # Loads what hibari loads on first use, while nobody else is looking.
         self._g2p(_WARM_UP)
 
@@ -66,20 +69,29 @@ class Pronouncer:
         unspoken = [*keep_speakable(aligned, text), *make_readable(aligned, text)]
         readable, places = _words_with_places(aligned)
         normal = normalize(aligned.text).split()
-        spoken = zip(self._phonemes(" ".join(normal)), _carried_over(readable, places, normal), strict=True)
+        phonemes = self._phonemes(" ".join(familiar_words(normal, self._is_known)))
+        spoken = zip(phonemes, _carried_over(readable, places, normal), strict=True)
         pronunciations = list(_grouped(spoken, text))
         silent = [word for word in pronunciations if word.is_silent and word.char_start < word.char_end]
         unspoken += [text[word.char_start : word.char_end] for word in silent]
         return pronunciations, tuple(unspoken)
 
+    def _is_known(self, word: str) -> bool:
+        lexicon = self._g2p.lexicon
+        return word in self._pronunciations or word in lexicon.golds or word in lexicon.silvers
+
     def _phonemes(self, text: str) -> list[str]:
         """Return the phonemes of each word of a normalized text."""
         words, parts = [], []
         tokens = self._g2p.tokenize(text)
+        stem = ""
         for token in tokens:
             # The tagger takes a rare number for punctuation, which would leave it out.
             if token.tag in PUNCT_TAGS and _ALPHANUMERIC.search(token.text):
                 token.tag = "CD" if token.text[-1].isdigit() else "NN"
+            is_ending = bool(stem) and token.text.lower() == "'s"
+            token.phonemes = ending_s(stem) if is_ending else known_phonemes(token.text, self._pronunciations)
+            stem = "" if token.whitespace else token.phonemes or ""
         for token in self._g2p.phonemize_tokens(tokens):
             parts.append((token.phonemes or "").translate(_UNTRAINED))
             if token.whitespace:

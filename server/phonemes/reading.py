@@ -8,6 +8,7 @@ voice was trained on: , . ; : ? ! and double quotes.
 import re
 from itertools import pairwise
 
+from server.phonemes import abbreviations
 from server.phonemes.aligned_text import AlignedText, Replacement
 
 _MONEY = {"$": ("dollar", "cent"), "€": ("euro", "cent"), "£": ("pound", "penny")}
@@ -30,10 +31,17 @@ def _digits(match: re.Match[str]) -> str:
     return ("plus " if text.startswith("+") else "") + ", ".join(" ".join(group) for group in groups)
 
 
+def _digits_unless_range(match: re.Match[str]) -> str:
+    """Read "493-027" by digits; "100-200" is a range."""
+    first, last = match.group().split("-")
+    return match.group() if first < last and last[0] != "0" else _digits(match)
+
+
 def _money(match: re.Match[str]) -> str:
     sign, symbol, whole, fraction, scale = match.groups()
     unit, subunit = _MONEY[symbol]
     minus = "minus " if sign else ""
+    whole = whole if "," in whole else f"{int(whole):,}"
     if scale:
         scale = {"k": "thousand", "m": "million", "b": "billion", "bn": "billion"}.get(scale.lower(), scale)
         return f"{minus}{whole}{fraction or ''} {scale} {unit}s"
@@ -70,6 +78,16 @@ def _decimal(match: re.Match[str]) -> str:
     return f"{whole} point {' '.join(fractions[0])}"
 
 
+def _inches(match: re.Match[str]) -> str:
+    """Read 32" as inches, unless the quote closes what another one opened."""
+    is_closing = len(re.findall(r"(?<!\d)\"", match.string[: match.start()])) % 2
+    return match.group() if is_closing else f"{match.group(1)} inches"
+
+
+def _spaced(match: re.Match[str]) -> str:
+    return f"{match.group(1)} {' '.join(match.group(2))}"
+
+
 def _rules(*pairs: tuple[str, Replacement]) -> tuple[tuple[re.Pattern[str], Replacement], ...]:
     return tuple((re.compile(pattern), replacement) for pattern, replacement in pairs)
 
@@ -85,7 +103,10 @@ _MARKUP = _rules(
     (r"(?m)^[ \t]*(?:(?:[-*_=]\s?){3,}|[|:\s-]{4,})$", " "),
     (r"(?m)^[ \t]*(?:#{1,6}|>+|[-*+\u2022—])[ \t]+", ""),
     (r"(?m)^[ \t]*(\d{1,3})[.)][ \t]+", r"\1, "),
-    (r"\*{2,}|__+|~~|`+", ""),
+    (r"(?<= )!=(?= )", "is not"),
+    (r"(?<= )(?:={2,3})(?= )", "equals"),
+    (r"(?<= )&&(?= )", "and"),
+    (r"\*{2,}|__+|~{2,}|`+", ""),
     (r"(?<![\w*])[*_](?=\w)|(?<=[\w.,!?])[*_](?![\w*])", ""),
     (r"\u2022|\\", " "),
 )  # fmt: skip
@@ -94,6 +115,44 @@ _ADDRESSES = _rules(
     (r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", _address),
     (rf"(?i)(?<![\w@.-])(?:[a-z][\w-]*\.)+(?:{_DOMAINS})\b(?:/(?:[^\s<>\"]*[\w/])?)?", _address),
     (r"(?<=[A-Za-z]{2})\.(?=[a-z][a-z0-9])|(?<![\w.])\.(?=[A-Za-z]{2})", " dot "),
+)
+_UNIT, _COIN, _STATE = (abbreviations.alternatives(names) for names in ("units", "coins", "states"))
+_DAY, _MONTH = abbreviations.alternatives("days"), abbreviations.alternatives("months")
+_SHORT_FORMS = _rules(
+    (r"(?i)\be\.\s?g\.(?=[\s,:])", "for example"),
+    (r"(?i)\bi\.\s?e\.(?=[\s,:])", "that is"),
+    (rf"\b({_DAY})\.?\s?[-—]\s?({_DAY})\b\.?(?=\W|$)", abbreviations.span),
+    (rf"\b({_MONTH})\.?\s?[-—]\s?({_MONTH})\b\.?(?=\W|$)", abbreviations.span),
+    (rf"\b({_DAY})\b\.?(?=,?\s(?:\d|(?:{_MONTH})))", abbreviations.day),
+    (rf"(?<=[a-z],\s)({abbreviations.sure_states()})(?=\s*(?:[.,;!?]|$))", abbreviations.state),
+    (rf"\b({_STATE}),?\s(\d{{5}})(?:-\d{{4}})?\b(?!-|,?\d)", abbreviations.postal_code),
+    (r"(\d+\s(?:[A-Z][a-z]+\s){1,2})Dr\b\.?(?!\s[A-Z])", r"\1Drive"),
+    (r"\bA-Z\b", "A to Z"),
+    (r"(?i)\bext\.?\s?(?=\d)", "extension "),
+    (r"\bp\.\s?(?=\d)", "page "),
+    (
+        r"(?i)\b((?:card|account|number|phone|ssn|ticket|order)\b[^.?!\d]{0,20}\bend(?:s|ing) (?:in|with)"
+        r"|last (?:four|4)(?: digits)?(?: are| is)?|(?:code|passcode|pin) is|zip|pin"
+        r"|(?:zip|area|access|security|confirmation|verification|error|status|postal|country) code(?: is)?)"
+        r":?\s(\d{3,8})\b(?![%\d]|[,.-]\d)",
+        _spaced,
+    ),
+    (r"(?<![\w.-])\d{3}-\d{3}(?![\w-])", _digits_unless_range),
+    (r"\b(UTC|GMT)\s?-(?=\d)", r"\1 minus "),
+    (r"(?<![\w-])([A-Z]{2,3})-(\d+)(?:-([A-Z]{1,3}))?(?![\w-])", abbreviations.lettered_code),
+    (rf"\b(?:({_COIN})\s?({_NUMBER}(?:\.\d+)?)|({_NUMBER}(?:\.\d+)?)\s?({_COIN}))\b", abbreviations.coins),
+    (r"(?<=\d)(\s?(?:lbs?|oz|mi|ft|hrs?|mins?|secs?|yrs?|tbsp|tsp))\.(?=\s[a-z(])", r"\1"),
+    (r"\b(\d)'\s?(\d{1,2})\"", r"\1 feet \2 inches"),
+    (r"(\d+(?:\.\d+)?)\"(?!\w)", _inches),
+    (r"(?<=\d)\s?ft\.?\s(\d+)\s?in\b\.?", r" feet \1 inches"),
+    (rf"(?<![\w.,])(\d[\d,.]*)({_UNIT})\b", abbreviations.unit),
+    (rf"(?<![\w.,])(\d[\d,.]*)\s(?!in\b|ft\b)({_UNIT})\b(?!\s[A-Z\d])", abbreviations.unit),
+    (r"\b([Aa]n?)\s(\d+)/(5|10|100)\b", r"\1 \2 out of \3"),
+    (r"(?<=\d)\s?[-—]\s?(?=\d+(?:\.\d+)?\s?=)", " minus "),
+    (r"(?<=\d)/(?=\d+\s?=)", " divided by "),
+    (r"(?<![\d:.])(\d+):(\d)(?![\w:])", r"\1 to \2"),
+    (r"(?<![\w-])(\d+)-\1(?![\w-])", r"\1 \1"),
+    (r"([$€£])-(?=\d)", r"-\1"),
 )
 _NUMBERS = _rules(
     (r"(?<=\d),(?!\d{3}(?!\d))(?=\d)", ", "),
@@ -127,7 +186,6 @@ _NUMBERS = _rules(
     (r"(?<=\d)\s?\*\s?(?=\d)|(?<=\d)x\b(?!\d)", " times "),
     (r"(?<=\d)x(?=\d)", " by "),
     (r"(?<!401)(?:(?<=\d\d)|(?<=\.\d))k\b", " thousand"),
-    (r"\b(\d)'\s?(\d{1,2})\"", r"\1 feet \2 inches"),
     (r"\b(24|50)/(7|50)\b", r"\1 \2"),
 )
 _WORDS = _rules(
@@ -135,6 +193,7 @@ _WORDS = _rules(
     (r"(?<![\w.-])[A-Z](?: [A-Z]){2,}(?![\w.-])", _spelled),
     (r"\b([A-Ga-g])#(?!\w)", r"\1 sharp"),
     (r"(?<=\w) 'n' (?=\w)", " and "),
+    (r"(?<!\w)'(?=(?:[Tt]is|[Tt]was)\b)", ""),
     (r"\bCO2\b", "C O 2"),
     (r"([^\W\d_]{20})(?=[^\W\d_]{5})", r"\1 "),
     # The G2P takes these for "number", "figure" and so on, also where they only end a sentence.
@@ -144,6 +203,8 @@ _WORDS = _rules(
     (r"(?<=\d)\s?—\s?(?=\d)", "-"),
 )
 _PUNCTUATION = _rules(
+    (r"(?<=[a-z]{2})\.(?=[A-Z][a-z])", ". "),
+    (r"(?<=[^\W\d_])([?!])(?=[^\W\d_])", r"\1 "),
     # The G2P does not know a word that stands between quotes.
     (r"[\"“”]", ""),
     (r"(?<!\w)'((?:[^'\n]|(?<=\w)'(?=\w))+)'(?!\w)", r"\1"),
@@ -164,6 +225,7 @@ _PUNCTUATION = _rules(
 _TABLE = (
     (_MARKUP, re.compile(r"[^\w\s.,;:!?'\"()]|_|\d[.)]")),
     (_ADDRESSES, re.compile(r"[./@]")),
+    (_SHORT_FORMS, re.compile(r"\d|[A-Za-z]\.\s?[A-Za-z]\.|-|, [A-Z]")),
     (_NUMBERS, re.compile(r"[\d$€£¥₹₩]")),
     (_WORDS, re.compile(r"[\d#'.]|[A-Z] [A-Z]|[^\W\d_]{25}")),
     (_PUNCTUATION, re.compile(r"[^\w ]|  |^ ")),

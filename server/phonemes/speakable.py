@@ -11,7 +11,9 @@ _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|[A-Za-z]{2,8});")
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴-⁹⁻⁺]{2,}|[⁰¹⁴-⁹]")
 _DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 # A character with the marks, joiners and variation selectors that belong to it; line ends stay line ends.
-_MARKS = "\u0300-\u036f\u200d\ufe00-\ufe0f\u20e3"
+_MARKS = "\u200d" + "".join(
+    f"\\U{code:08x}" for code in range(0x300, 0x20000) if unicodedata.category(chr(code))[0] == "M"
+)
 _CLUSTER = re.compile(f"\r\n|[^{_MARKS}][{_MARKS}]*|[{_MARKS}]+")
 _LINE_ENDS = "\n\r\x0b\x0c\x85\u2028\u2029"
 # Read by the rules of `reading`, or by the G2P behind them.
@@ -50,6 +52,7 @@ _REPLACED = {
     "⅝": " 5/8",
     "⅞": " 7/8",
     "ẞ": "SS",
+    "ß": "ss",
     "Ð": "Th",
     "ħ": "h",
     "Ħ": "H",

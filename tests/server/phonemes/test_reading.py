@@ -44,7 +44,7 @@ def test_markup(written: str, spoken: str) -> None:
         ("Go to example.com/.", "Go to example dot com."),
         ("john.doe@example.co.uk", "john dot doe at example dot co dot uk"),
         ("report.pdf, node.js and .NET", "report dot pdf, node dot js and dot NET"),
-        ("e.g. the U.S. at 5 p.m.", "e.g. the U.S. at 5 p.m."),
+        ("et al. in the U.S. at 5 p.m.", "et al. in the U.S. at 5 p.m."),
     ],
 )
 def test_addresses(written: str, spoken: str) -> None:
@@ -67,7 +67,13 @@ def test_addresses(written: str, spoken: str) -> None:
         ("10 000 and 1,234", "10,000 and 1,234"),
         ("9" * 40, ", ".join(["9 9 9"] * 12 + ["9 9 9 9"])),
         ("A1B2C3, AB12CD34", "A-1-B-2-C-3, A-B-1-2-C-D-3-4"),
-        ("UA123, H2O, MP3, GPT-4, COVID-19", "UA123, H2O, MP3, GPT-4, COVID-19"),
+        ("UA123, H2O, MP3, COVID-19, F-16", "UA123, H2O, MP3, COVID-19, F-16"),
+        ("GPT-4, US-101, INC-20931, AB-1234-C", "G.P.T. 4, U.S. 101, I.N.C. 2 0 9 3 1, A.B. 1 2 3 4 C."),
+        ("493-027 but 100-200", "4 9 3, 0 2 7 but 100-200"),
+        ("Your card number ends in 4471.", "Your card number ends in 4 4 7 1."),
+        ("The lease ends in 2026.", "The lease ends in 2026."),
+        ("The last four digits are 0042", "The last four digits are 0 0 4 2"),
+        ("ZIP 90210, area code 415", "ZIP 9 0 2 1 0, area code 4 1 5"),
         ("A B C D", "A-B-C-D"),
         ("4-V-Y-N-D", "4-V-Y-N-D"),
     ],
@@ -88,6 +94,8 @@ def test_digits_and_codes(written: str, spoken: str) -> None:
         ("$5/month or $60/yr", "5 dollars per month or 60 dollars per year"),
         ("$5-$10", "5 dollars to 10 dollars"),
         ("$0.0042", "0.0042 dollars"),
+        ("$1000000, $-5", "1,000,000 dollars, minus 5 dollars"),
+        ("10 USD, 20 EUR, CAD 15", "10 dollars, 20 euros, 15 Canadian dollars"),
     ],
 )
 def test_money(written: str, spoken: str) -> None:
@@ -108,12 +116,43 @@ def test_money(written: str, spoken: str) -> None:
         ("-5 and 10-5", "minus 5 and 10-5"),
         ("100k, 3x, 2x4, 401k", "100 thousand, 3 times, 2 by 4, 401k"),
         ("5'11\" and 24/7", "5 feet 11 inches and 24 7"),
+        ('a 32" TV, she said "I am 32" then', "a 32 inches TV, she said I am 32 then"),
+        ("5 ft 11 in. and 6in", "5 feet 11 inches and 6 inches"),
+        ("3-1=2, 10 - 4 = 6, 9/3=3", "3 minus 1=2, 10 minus 4 = 6, 9 divided by 3=3"),
+        ("3:1 and 16:9, not 3:10", "3 to 1 and 16 to 9, not 3:10"),
+        ("50-50", "50 50"),
+        ("a 10/10, 9/10", "a 10 out of 10, 9/10"),
         ("1,2,3", "1, 2, 3"),
         ("03-05-2024, 2024-03-05", "03/05/2024, 2024-03-05"),
     ],
 )
 def test_numbers(written: str, spoken: str) -> None:
     """Ranges, versions, fractions and measures are read as people say them."""
+    assert read(written) == spoken
+
+
+@pytest.mark.parametrize(
+    ("written", "spoken"),
+    [
+        ("2 tbsp, 1 tsp, 3 yrs, 1 yr.", "2 tablespoons, 1 teaspoon, 3 years, 1 year."),
+        ("2 L, 220V, 60 W", "2 liters, 220 volts, 60 watts"),
+        ("60 W 4th St.", "60 W 4th St."),
+        ("3 mi. from here, 2 lbs. of tea", "3 mi from here, 2 lbs of tea"),
+        ("Mon-Fri, Jan.–Mar.", "Monday to Friday, January to March"),
+        ("Tue 12/3, Sat, Dec 5", "Tuesday 12/3, Saturday, Dec 5"),
+        ("We sat 5 hours", "We sat 5 hours"),
+        ("Springfield, IL.", "Springfield, Illinois."),
+        ("Portland, OR 97201", "Portland, Oregon 9 7 2 0 1"),
+        ("Well, OK. Or, IT.", "Well, OK. Or, IT."),
+        ("9 Park Dr., with Dr. Smith", "9 Park Drive, with Dr. Smith"),
+        ("A-Z, Ext. 42, p. 12", "A to Z, extension 42, page 12"),
+        ("fruit, e.g. apples, i.e. food", "fruit, for example apples, that is food"),
+        ("UTC-5", "UTC minus 5"),
+        ("a != b && c == d", "a is not b and c equals d"),
+    ],
+)
+def test_short_forms(written: str, spoken: str) -> None:
+    """Units, days, states and abbreviations are written out where their neighbors tell what they are."""
     assert read(written) == spoken
 
 
@@ -130,6 +169,10 @@ def test_numbers(written: str, spoken: str) -> None:
         (", so", "so"),
         ("a\n  b", "a b"),
         ("I said no.", "I said no ."),
+        ("Thank you.Next please", "Thank you. Next please"),
+        ("are you?I'm fine", "are you? I'm fine"),
+        ("'Tis so", "Tis so"),
+        ("~~~ Hello ~~~", "Hello"),
     ],
 )
 def test_punctuation(written: str, spoken: str) -> None:
