@@ -127,7 +127,9 @@ class App:
 
     async def _start_synthesizer(self, engine: Engine, bundle_dir: Path, voices: VoiceCatalogue) -> Synthesizer:
         custom_dir = Path(directory) if (directory := self._settings.engine.voices_dir) else None
-        frontend = await asyncio.to_thread(load_frontend, bundle_dir, engine.manifest, custom_dir)
+        frontend = await asyncio.to_thread(
+            load_frontend, bundle_dir, engine.manifest, custom_dir, self._settings.segments
+        )
         synthesizer = Synthesizer(engine, frontend, voices, self._settings, self.metrics)
         synthesizer.start()
         self._parts.push_async_callback(synthesizer.stop)
@@ -226,4 +228,6 @@ def engine_options(settings: EngineSettings) -> EngineOptions:
     """How the settings ask to run the bundle."""
     threads = settings.threads or (len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1)
     plans_dir = Path(settings.plans_dir) if settings.plans_dir else None
-    return EngineOptions(settings.slot_count, threads, cast("Backend", settings.backend), plans_dir)
+    return EngineOptions(
+        settings.slot_count, threads, cast("Backend", settings.backend), plans_dir, settings.prefix_cache_bytes
+    )

@@ -81,6 +81,18 @@ class EngineSettings:
     """Threads for the networks; 0 takes what the machine has."""
     voices_dir: str = ""
     """Directory in which voices that callers make are kept; empty lets nobody make any."""
+    prefix_cache_bytes: int = _number(256 * 1024 * 1024, 0)
+    """Memory for keys and values of the voices used last, which are prefilled once; 0 keeps none. ONNX Runtime only."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentSettings:
+    """Where text is cut for voices that count bytes, as Fish Speech does; other voices cut by sentences and clauses."""
+
+    max_bytes: int = _number(200, 20, 2000)
+    """Longest segment in UTF-8 bytes; segments are filled up to it. What Fish Speech calls `chunk_length`."""
+    first_bytes: int = _number(24, 0, 2000)
+    """A first segment may end with a sentence from so many bytes on; 0 fills it too, exactly as Fish Speech does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +152,7 @@ class Settings:
     listen: ListenSettings = field(default_factory=ListenSettings)
     security: SecuritySettings = field(default_factory=SecuritySettings)
     engine: EngineSettings = field(default_factory=EngineSettings)
+    segments: SegmentSettings = field(default_factory=SegmentSettings)
     admission: AdmissionSettings = field(default_factory=AdmissionSettings)
     scheduling: SchedulingSettings = field(default_factory=SchedulingSettings)
     log: LogSettings = field(default_factory=LogSettings)

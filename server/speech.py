@@ -22,7 +22,6 @@ from server.metrics import Metrics
 from server.model_runner import Script
 from server.outbox import Outbox
 from server.prepared_segment import PreparedSegment
-from server.segment_cutter import SegmentCutter
 from server.utterance import (
     AudioChunk,
     Cancelled,
@@ -88,7 +87,7 @@ class Speech:
         self._plan = plan
         self._tools = tools
         self._on_ended = on_ended
-        self._cutter = SegmentCutter()
+        self._cutter = tools.frontend.cutter()
         self._incoming: deque[str | None] = deque()  # None stands where a flush came
         self._changed = asyncio.Event()
         self._room = asyncio.Semaphore(tools.settings.prepared_segments)

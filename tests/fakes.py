@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from server.errors import VoiceNotFoundError
 from server.prepared_segment import PreparedSegment, WordSpan
+from server.segment_cutter import SegmentCutter
 from server.voice import Voice
 from tests.trt_engines.small_bundle import small_manifest
 from trt_engines.base import Engine, PrefillChunk, StepFrame, StepRequest, VocodeItem
@@ -207,6 +208,10 @@ class ScriptedFrontend:
 
     def __init__(self) -> None:
         self.obstacle: Callable[[str], None] = lambda text: None
+
+    def cutter(self) -> SegmentCutter:
+        """Cut by sentences and clauses."""
+        return SegmentCutter()
 
     def prepare(self, text: str, voice: Voice) -> tuple[PreparedSegment, ...]:
         """Turn a text into one segment."""

@@ -12,9 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
+from server.config import SegmentSettings
 from server.errors import TextTooLongError
+from server.fish_speech.byte_cutter import ByteCutter
+from server.fish_speech.early_cutter import EarlyCutter
 from server.fish_speech.prompt import RESERVED_ROWS, PromptBuilder, Rows, keep_history
-from server.fish_speech.text import EMOJI, byte_count, clean_text, is_speakable
+from server.fish_speech.text import EMOJI, byte_count, is_speakable, segment_text
 from server.fish_speech.tokenizer import SEMANTIC_COUNT, load_tokenizer
 from server.fish_speech.voice_prompt import CUSTOM_FILE
 from server.fish_speech.voice_rows import VoiceRows
@@ -60,12 +63,21 @@ class FishFrontend:
         builder: Makes prompts.
         find: Returns where the references of a voice lie, by its name; there need be no such file.
         limits: Of the talker.
+        segments: Where to cut.
     """
 
-    def __init__(self, builder: PromptBuilder, find: Callable[[str], Path], limits: PromptLimits) -> None:
+    def __init__(
+        self, builder: PromptBuilder, find: Callable[[str], Path], limits: PromptLimits, segments: SegmentSettings
+    ) -> None:
         self._builder = builder
         self._limits = limits
+        self._segments = segments
         self._voices = VoiceRows(builder, find)
+
+    def cutter(self) -> ByteCutter | EarlyCutter:
+        """Return what cuts the text of one utterance: as the original does, the beginning excepted where allowed."""
+        largest, first = self._segments.max_bytes, self._segments.first_bytes
+        return EarlyCutter(largest, first) if 0 < first <= largest else ByteCutter(largest)
 
     def prepare(self, text: str, voice: Voice) -> tuple[PreparedSegment, ...]:
         """Return the rows that speak `text` with a voice, always as one segment.
@@ -75,7 +87,7 @@ class FishFrontend:
             ManifestError: The references of the voice cannot be read.
         """
         # Runs of blanks make the model hum; the original passes them on.
-        cleaned = clean_text(text if self._builder.upstream_compat else _WHITE_SPACE.sub(" ", text))
+        cleaned = segment_text(text if self._builder.upstream_compat else _WHITE_SPACE.sub(" ", text))
         unspoken = tuple(EMOJI.findall(text))
         if not is_speakable(cleaned):
             nothing: Rows = np.zeros((0, 1 + self._builder.codebook_count), np.int32)
@@ -116,8 +128,10 @@ class FishFrontend:
         return min(self._limits.max_frames, _SPARE_FRAMES + _FRAMES_PER_BYTE * byte_count(cleaned), room)
 
 
-def load_fish_frontend(bundle_dir: Path, manifest: Manifest, custom_dir: Path | None = None) -> FishFrontend:
-    """Load the front end of a bundle; voices that callers made lie in `custom_dir`.
+def load_fish_frontend(
+    bundle_dir: Path, manifest: Manifest, custom_dir: Path | None = None, segments: SegmentSettings | None = None
+) -> FishFrontend:
+    """Load the front end of a bundle; voices that callers made lie in `custom_dir`, `segments` says where to cut.
 
     Raises:
         ManifestError: A file of it cannot be used; names it.
@@ -141,4 +155,4 @@ def load_fish_frontend(bundle_dir: Path, manifest: Manifest, custom_dir: Path | 
         built_in = bundle_dir / "voices" / f"{name}.safetensors"
         return built_in if custom_dir is None or built_in.is_file() else custom_dir / name / CUSTOM_FILE
 
-    return FishFrontend(builder, find, limits)
+    return FishFrontend(builder, find, limits, segments or SegmentSettings())

@@ -9,19 +9,19 @@ import re
 import string
 from collections.abc import Iterable
 
-_APOSTROPHES = str.maketrans({"\u2018": "'", "\u2019": "'"})
+APOSTROPHES = str.maketrans({"\u2018": "'", "\u2019": "'"})
 EMOJI = re.compile("[\U0001f600-\U0001f64f\U0001f300-\U0001f5ff\U0001f680-\U0001f6ff\U0001f1e0-\U0001f1ff]+")
 _COMMAS = re.compile(",{2,}")
 _DECIMAL = re.compile(r"(\d+)\.(\d+)")
 _GUARDED = re.compile(r"<(\d+)_f_(\d+)>")
-_SENTENCE_ENDS = frozenset(".!?\u3002\uff01\uff1f")  # and the full-width stop, exclamation and question mark
-_COMMA_ENDS = frozenset(",\uff0c")  # and the full-width comma
+SENTENCE_ENDS = frozenset(".!?\u3002\uff01\uff1f")  # and the full-width stop, exclamation and question mark
+COMMA_ENDS = frozenset(",\uff0c")  # and the full-width comma
 _SPACES = frozenset(" ")
 
 
 def clean_text(text: str) -> str:
     """Trim `text`, straighten apostrophes, drop the emoji that the model never saw and collapse runs of commas."""
-    return _COMMAS.sub(",", EMOJI.sub("", text.strip().translate(_APOSTROPHES)))
+    return _COMMAS.sub(",", EMOJI.sub("", text.strip().translate(APOSTROPHES)))
 
 
 def split_text(text: str, limit_bytes: int) -> list[str]:
@@ -32,13 +32,18 @@ def split_text(text: str, limit_bytes: int) -> list[str]:
     are dropped. A cut made anywhere falls after the character that reaches the limit, so it may exceed it by 3 bytes.
     """
     pieces: Iterable[str] = [_DECIMAL.sub(r"<\1_f_\2>", clean_text(text))]
-    pieces = _cut_after(pieces, limit_bytes, _SENTENCE_ENDS)
+    pieces = _cut_after(pieces, limit_bytes, SENTENCE_ENDS)
     pieces = [_GUARDED.sub(r"\1.\2", piece) for piece in pieces]
-    pieces = _cut_after(pieces, limit_bytes, _COMMA_ENDS)
+    pieces = _cut_after(pieces, limit_bytes, COMMA_ENDS)
     pieces = _cut_after(pieces, limit_bytes, _SPACES)
     pieces = _cut_anywhere(pieces, limit_bytes)
     joined = (segment.strip() for segment in _join(pieces, limit_bytes))
     return [segment for segment in joined if is_speakable(segment)]
+
+
+def segment_text(segment: str) -> str:
+    """Return what is spoken of a segment that was cut out of text as it came."""
+    return _GUARDED.sub(r"\1.\2", clean_text(segment)).strip()
 
 
 def is_speakable(text: str) -> bool:
