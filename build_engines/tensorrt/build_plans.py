@@ -27,7 +27,7 @@ from trt_engines.tensorrt.plan_manifest import (
     write_plan_manifest,
 )
 
-GRAPH_FORM = 1  # raised whenever `tensorrt_graph` or the builder's configuration makes something else of the same input
+GRAPH_FORM = 2  # raised whenever `tensorrt_graph` or the builder's configuration makes something else of the same input
 TIMING_CACHE = "kernels.timing-cache"
 
 Report = Callable[[str], None]

@@ -2,7 +2,8 @@
 
 Strongly typed, as TensorRT 11 demands: every change of type is a Cast in the graph, so ONNX Runtime computes the very
 numbers' types that TensorRT will. Caches become float16; every other input and output keeps its type. The softmax
-inside Attention has no type of its own here: TensorRT refuses `softmax_precision`, its fused kernels use float32.
+inside Attention has no type of its own here: TensorRT refuses `softmax_precision`, its fused kernels use float32, and
+written out as MatMul, Softmax and MatMul it is not fused (docs/decisions/0008-softmax-in-attention.md).
 """
 
 from dataclasses import dataclass, field

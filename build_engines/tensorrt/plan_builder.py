@@ -76,6 +76,8 @@ class PlanBuilder:
         config = builder.create_builder_config()
         config.profiling_verbosity = api.ProfilingVerbosity.DETAILED
         config.builder_optimization_level = options.optimization_level
+        # On by default, it rounds the inputs of float32 products to 10 bits; what is float32 here is so for a reason.
+        config.clear_flag(api.BuilderFlag.TF32)
         if options.workspace_bytes is not None:
             config.set_memory_pool_limit(api.MemoryPoolType.WORKSPACE, options.workspace_bytes)
         if options.is_version_compatible:

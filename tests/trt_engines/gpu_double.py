@@ -1,6 +1,8 @@
 """A GPU made of host memory that does nothing until it is waited for, so that a missing wait or a wrong order shows."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -25,8 +27,8 @@ class _Stream:
 class GpuDouble:
     """A `CudaDriver` whose streams are queues: work runs when the host waits for it, in order, one stream at a time.
 
-    Fresh memory is full of garbage. Addresses outside an allocation, unpinned host arrays, use after free and waiting
-    inside a capture raise `AssertionError`.
+    Fresh memory is full of garbage. Addresses outside an allocation, unpinned host arrays, use after free, waiting
+    inside a capture and calls from a thread that is not attached raise `AssertionError`.
     """
 
     name = "double"
@@ -43,9 +45,19 @@ class GpuDouble:
         self._graphs: dict[int, list[Callable[[], None]]] = {}
         self._handles = count(1)
         self._next_address = 0x7F00_0000_0000
+        self._attached = threading.local()
 
-    def attach(self) -> None:
-        """Nothing to make current."""
+    @contextmanager
+    def attached(self) -> Iterator[None]:
+        """Note that this thread may call."""
+        self._attached.depth = getattr(self._attached, "depth", 0) + 1
+        try:
+            yield
+        finally:
+            self._attached.depth -= 1
+
+    def _assert_attached(self) -> None:
+        assert getattr(self._attached, "depth", 0) > 0, "a CUDA call from a thread that is not attached"
 
     def gpu(self) -> Gpu:
         """Describe the double."""
@@ -53,10 +65,17 @@ class GpuDouble:
 
     def free_bytes(self) -> int:
         """Return what is left of `memory_bytes`."""
-        return self.memory_bytes - sum(block.size for block in self._allocations.values())
+        self._assert_attached()
+        return self.memory_bytes - self.used_bytes
+
+    @property
+    def used_bytes(self) -> int:
+        """What is allocated on the device; for tests, on any thread."""
+        return sum(block.size for block in self._allocations.values())
 
     def allocate(self, byte_count: int) -> int:
         """Hand out garbage."""
+        self._assert_attached()
         if byte_count > self.free_bytes():
             raise CudaOutOfMemoryError(f"{byte_count} bytes of {self.free_bytes()} free")
         address = self._next_address
@@ -66,6 +85,7 @@ class GpuDouble:
 
     def free(self, address: int) -> None:
         """Forget an allocation, which must exist."""
+        self._assert_attached()
         del self._allocations[address]
 
     def view(self, address: int, byte_count: int) -> NDArray[np.uint8]:
@@ -77,18 +97,21 @@ class GpuDouble:
 
     def allocate_pinned(self, byte_count: int) -> NDArray[np.uint8]:
         """Hand out host memory and remember that it is pinned."""
+        self._assert_attached()
         array = np.full(byte_count, _GARBAGE, np.uint8)
         self._pinned.append(array)
         return array
 
     def free_pinned(self, array: NDArray[np.uint8]) -> None:
         """Forget pinned memory, which must be a whole allocation."""
+        self._assert_attached()
         kept = [block for block in self._pinned if block is not array]
         assert len(kept) == len(self._pinned) - 1
         self._pinned = kept
 
     def create_stream(self, *, is_urgent: bool) -> int:
         """Open a queue."""
+        self._assert_attached()
         handle = next(self._handles)
         self._streams[handle] = _Stream(is_urgent)
         self._done_counts[handle] = 0
@@ -96,25 +119,30 @@ class GpuDouble:
 
     def destroy_stream(self, stream: int) -> None:
         """Close a queue."""
+        self._assert_attached()
         del self._streams[stream]
 
     def create_event(self) -> int:
         """Make an event that nobody has recorded."""
+        self._assert_attached()
         handle = next(self._handles)
         self._events[handle] = None
         return handle
 
     def destroy_event(self, event: int) -> None:
         """Forget an event."""
+        self._assert_attached()
         del self._events[event]
 
     def record(self, event: int, stream: int) -> None:
         """Remember how much of the queue comes before this point."""
+        self._assert_attached()
         self._events[event] = (stream, self._done_counts[stream] + len(self._streams[stream].pending))
         self.log.append(("record", stream))
 
     def wait(self, event: int) -> None:
         """Run the queue up to where the event was recorded."""
+        self._assert_attached()
         recorded = self._events[event]
         if recorded is not None:
             stream, end = recorded
@@ -123,6 +151,7 @@ class GpuDouble:
 
     def synchronize(self, stream: int) -> None:
         """Run the whole queue."""
+        self._assert_attached()
         self._run(stream, len(self._streams[stream].pending))
         self.log.append(("synchronize", stream))
 
@@ -135,6 +164,7 @@ class GpuDouble:
 
     def enqueue(self, verb: str, stream: int, work: Callable[[], None]) -> None:
         """Put work on a stream, or into the graph being captured from it."""
+        self._assert_attached()
         queue = self._streams[stream]
         if queue.captured is not None:
             queue.captured.append(work)
@@ -162,12 +192,14 @@ class GpuDouble:
 
     def begin_capture(self, stream: int) -> None:
         """Turn the queue's tail into a graph under construction."""
+        self._assert_attached()
         queue = self._streams[stream]
         assert queue.captured is None
         queue.captured = []
 
     def end_capture(self, stream: int) -> int:
         """Return the work captured since `begin_capture`."""
+        self._assert_attached()
         queue = self._streams[stream]
         assert queue.captured is not None
         handle = next(self._handles)
@@ -176,8 +208,13 @@ class GpuDouble:
             raise CudaError("an empty graph was captured")
         return handle
 
+    def abandon_capture(self, stream: int) -> None:
+        """Forget the work captured since `begin_capture`."""
+        self._streams[stream].captured = None
+
     def launch(self, graph: int, stream: int) -> None:
         """Queue a graph's work."""
+        self._assert_attached()
         work = self._graphs[graph]
 
         def replay() -> None:
@@ -188,6 +225,7 @@ class GpuDouble:
 
     def destroy_graph(self, graph: int) -> None:
         """Forget a graph."""
+        self._assert_attached()
         del self._graphs[graph]
 
     def assert_nothing_is_left(self) -> None:
@@ -197,6 +235,10 @@ class GpuDouble:
         assert not self._streams
         assert not self._events
         assert not self._graphs
+
+    def is_capturing(self, stream: int) -> bool:
+        """Tell whether a stream is being captured."""
+        return self._streams[stream].captured is not None
 
     def is_urgent(self, stream: int) -> bool:
         """Tell a stream's priority."""

@@ -46,18 +46,31 @@ class TensorrtDouble:
 
     Attributes:
         gpu: where the work goes.
-        refuse_plans: make `deserialize_cuda_engine` fail as TensorRT does.
+        refuse_plans: make `deserialize_cuda_engine` fail as TensorRT does, with these words.
+        cannot_start: make the runtime as TensorRT does where its CUDA finds no driver, with these words.
         cannot_capture: make every context say that its work cannot be captured, as TensorRT-RTX may.
+        host_tensors: inputs that are said to be in host memory.
+        full_once: graphs of which the next context finds no memory, once for each entry.
+        refuse_captures: graphs whose runs are refused inside a capture.
         runs: (plan's graph, rows) of every run that was put on a stream, captures included.
+        workspaces: address and size of the scratch memory that each graph was given.
+        host_code: whether host code was allowed, for each plan that was loaded.
     """
 
     gpu: GpuDouble
-    refuse_plans: bool = False
+    refuse_plans: str = ""
+    cannot_start: str = ""
     cannot_capture: bool = False
+    host_tensors: tuple[str, ...] = ()
+    full_once: list[str] = field(default_factory=list)
+    refuse_captures: tuple[str, ...] = ()
     runs: list[tuple[str, int]] = field(default_factory=list)
+    workspaces: dict[str, set[tuple[int, int]]] = field(default_factory=dict)
+    host_code: list[bool] = field(default_factory=list)
     __version__ = "11.4.0.106"
     ILogger = _Logger
     TensorIOMode = _Mode
+    TensorLocation = SimpleNamespace(DEVICE="device", HOST="host")
     ExecutionContextAllocationStrategy = SimpleNamespace(USER_MANAGED="user managed")
     CudaGraphStrategy = SimpleNamespace(DISABLED="disabled")
     DynamicShapesKernelSpecializationStrategy = SimpleNamespace(EAGER="eager")
@@ -65,27 +78,43 @@ class TensorrtDouble:
     def __hash__(self) -> int:
         return id(self)
 
-    def Runtime(self, log: Any) -> "_Runtime":  # noqa: N802 # TensorRT's spelling
+    def Runtime(self, log: Any) -> "_Runtime | _EmptyRuntime":  # noqa: N802 # TensorRT's spelling
         """Make a runtime."""
+        if self.cannot_start:
+            log.log(_Logger.ERROR, self.cannot_start)
+            return _EmptyRuntime(self)
         return _Runtime(self, log)
+
+
+@dataclass
+class _EmptyRuntime:
+    """What TensorRT hands out without a driver; to destroy it ends the process, here it is noted."""
+
+    api: TensorrtDouble
+
+    def __del__(self) -> None:
+        self.api.runs.append(("destroyed what cannot be", 0))
 
 
 @dataclass
 class _Runtime:
     api: TensorrtDouble
     log: Any
+    engine_host_code_allowed: bool = False
 
     def deserialize_cuda_engine(self, plan: bytes) -> "_Engine | None":
+        self.api.host_code.append(self.engine_host_code_allowed)
         if self.api.refuse_plans:
-            self.log.log(_Logger.ERROR, "Serialization assertion plan->header.magicTag failed")
+            self.log.log(_Logger.ERROR, self.api.refuse_plans)
             return None
         header, _, model = plan.partition(b"\n")
-        return _Engine(self.api, json.loads(header), model)
+        return _Engine(self.api, self.log, json.loads(header), model)
 
 
 class _Engine:
-    def __init__(self, api: TensorrtDouble, profiles: list[dict[str, list[int]]], model: bytes) -> None:
+    def __init__(self, api: TensorrtDouble, log: Any, profiles: list[dict[str, list[int]]], model: bytes) -> None:
         self.api = api
+        self.log = log
         self.profiles = profiles
         options = ort.SessionOptions()
         options.intra_op_num_threads = 1
@@ -106,14 +135,21 @@ class _Engine:
     def get_tensor_mode(self, name: str) -> _Mode:
         return _Mode.INPUT if name in self.inputs else _Mode.OUTPUT
 
+    def get_tensor_location(self, name: str) -> str:
+        return "host" if name in self.api.host_tensors else "device"
+
     def get_device_memory_size_for_profile_v2(self, profile: int) -> int:
         return WORKSPACE_BYTES * (profile + 1)
 
     def create_runtime_config(self) -> Any:
         return SimpleNamespace(set_execution_context_allocation_strategy=lambda _strategy: None)
 
-    def create_execution_context(self, configuration: Any) -> "_Context":
+    def create_execution_context(self, configuration: Any) -> "_Context | None":
         assert configuration is not None
+        if self.name in self.api.full_once:
+            self.api.full_once.remove(self.name)
+            self.log.log(_Logger.ERROR, "IExecutionContext: Error Code 2: OutOfMemory (Requested size was 9 bytes.)")
+            return None
         return _Context(self)
 
 
@@ -134,6 +170,7 @@ class _Context:
     def set_device_memory(self, address: int, byte_count: int) -> None:
         assert byte_count >= self._workspace
         self._engine.api.gpu.view(address, byte_count)
+        self._engine.api.workspaces.setdefault(self._engine.name, set()).add((address, byte_count))
 
     def set_input_shape(self, name: str, shape: tuple[int, ...]) -> bool:
         assert self._profile is not None
@@ -156,6 +193,9 @@ class _Context:
         engine, addresses = self._engine, dict(self._addresses)
         assert set(addresses) >= {*engine.inputs, *engine.outputs}
         rows = next(iter(self._shapes.values()))[0]
+        if engine.name in engine.api.refuse_captures and engine.api.gpu.is_capturing(stream):
+            engine.log.log(_Logger.ERROR, "IExecutionContext::enqueueV3: Error Code 1: Cuda Runtime")
+            return False
         engine.api.runs.append((engine.name, rows))
         engine.api.gpu.enqueue(f"run {engine.name} {rows}", stream, lambda: self._run(addresses))
         return True

@@ -2,6 +2,8 @@
 
 import ctypes
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -36,8 +38,8 @@ class CudaBindingsDriver:
                 "and CUDA_VISIBLE_DEVICES hides the others."
             )
         self._pinned: dict[int, int] = {}
-        self.attach()
-        _, self._urgent_priority = self._call("cudaDeviceGetStreamPriorityRange")
+        with self.attached():
+            _, self._urgent_priority = self._call("cudaDeviceGetStreamPriorityRange")
 
     def _call(self, function: str, *arguments: object) -> Any:  # noqa: ANN401 # what comes back is the function's own
         """Call and check; return nothing, one value, or a tuple of values, as the function does."""
@@ -49,9 +51,11 @@ class CudaBindingsDriver:
             raise CudaError(f"{function} failed: {status.name}.")
         return values[0] if len(values) == 1 else tuple(values)
 
-    def attach(self) -> None:
-        """See `CudaDriver`."""
+    @contextmanager
+    def attached(self) -> Iterator[None]:
+        """See `CudaDriver`; which GPU a thread uses is no resource, so nothing is undone."""
         self._call("cudaSetDevice", self._device_index)
+        yield
 
     def gpu(self) -> Gpu:
         """See `CudaDriver`."""
@@ -143,6 +147,12 @@ class CudaBindingsDriver:
             return int(self._call("cudaGraphInstantiate", graph, 0))
         finally:
             self._call("cudaGraphDestroy", graph)
+
+    def abandon_capture(self, stream: int) -> None:
+        """See `CudaDriver`."""
+        status, graph = self._cuda.cudaStreamEndCapture(stream)
+        if status == self._cuda.cudaError_t.cudaSuccess:
+            self._cuda.cudaGraphDestroy(graph)
 
     def launch(self, graph: int, stream: int) -> None:
         """See `CudaDriver`."""

@@ -1,5 +1,6 @@
 """What the engines need from CUDA, and no more: memory, copies, streams, events and captured graphs."""
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -33,9 +34,9 @@ class Gpu:
 class CudaDriver(Protocol):
     """CUDA for one GPU. Addresses and handles are plain integers.
 
-    Every call may raise `CudaError`. Work on one stream runs in order; nothing but `wait` and `synchronize` blocks.
-    Host arrays passed to `upload` and `download` must be pinned, contiguous, and left alone until the stream is past
-    them.
+    Everything but `name`, `gpu` and `attached` is called inside `attached`. Every call may raise `CudaError`. Work on
+    one stream runs in order; nothing but `wait` and `synchronize` blocks. Host arrays passed to `upload` and `download`
+    must be pinned, contiguous, and left alone until the stream is past them.
     """
 
     @property
@@ -43,8 +44,8 @@ class CudaDriver(Protocol):
         """The package underneath."""
         ...
 
-    def attach(self) -> None:
-        """Make the GPU current on the calling thread; needed once per thread, harmless when repeated."""
+    def attached(self) -> AbstractContextManager[None]:
+        """Make the GPU current on the calling thread, and leave the thread as it was; may be nested."""
         ...
 
     def gpu(self) -> Gpu:
@@ -121,6 +122,10 @@ class CudaDriver(Protocol):
 
     def end_capture(self, stream: int) -> int:
         """Return the recorded work as a graph, ready to launch."""
+        ...
+
+    def abandon_capture(self, stream: int) -> None:
+        """End a capture whose work has failed, so that the stream can be used again; never raises."""
         ...
 
     def launch(self, graph: int, stream: int) -> None:

@@ -1,4 +1,4 @@
-"""The six functions of the CUDA driver library that capture and launch graphs, for packages that lack them."""
+"""The functions of the CUDA driver library that capture and launch graphs, for packages that lack them."""
 
 import ctypes
 
@@ -41,6 +41,13 @@ class GraphLibrary:
         finally:
             self._call("cuGraphDestroy", graph)
         return executable.value or 0
+
+    def abandon_capture(self, stream: int) -> None:
+        """End a capture and forget what was recorded."""
+        graph = ctypes.c_void_p()
+        self._library.cuStreamEndCapture(ctypes.c_void_p(stream), ctypes.byref(graph))
+        if graph:
+            self._library.cuGraphDestroy(graph)
 
     def launch(self, graph: int, stream: int) -> None:
         """Put a graph on the stream."""

@@ -1,7 +1,8 @@
 """CUDA through `pycuda`, with graphs added from the driver's own library since pycuda has none."""
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
@@ -42,12 +43,15 @@ class PycudaDriver:
         self._streams: dict[int, Any] = {}
         self._events: dict[int, Any] = {}
         self._event_handles = count(1)
-        self.attach()
 
-    def attach(self) -> None:
-        """See `CudaDriver`."""
-        if self._cuda.Context.get_current() is None:
-            self._context.push()
+    @contextmanager
+    def attached(self) -> Iterator[None]:
+        """See `CudaDriver`; pycuda ends the process if a thread ends with a context on its stack."""
+        self._context.push()
+        try:
+            yield
+        finally:
+            self._cuda.Context.pop()
 
     def gpu(self) -> Gpu:
         """See `CudaDriver`."""
@@ -147,6 +151,10 @@ class PycudaDriver:
     def end_capture(self, stream: int) -> int:
         """See `CudaDriver`."""
         return self._graphs.end_capture(stream)
+
+    def abandon_capture(self, stream: int) -> None:
+        """See `CudaDriver`."""
+        self._graphs.abandon_capture(stream)
 
     def launch(self, graph: int, stream: int) -> None:
         """See `CudaDriver`."""

@@ -1,11 +1,16 @@
 """Device and pinned memory with one owner, given back together."""
 
+import logging
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trt_engines.cuda.driver import CudaDriver
+from trt_engines.cuda.errors import CudaError
+from trt_engines.errors import EngineError
+
+_LOG = logging.getLogger(__name__)
 
 
 class DeviceMemory:
@@ -48,12 +53,26 @@ class DeviceMemory:
     def captured(self, stream: int, work: Callable[[], None]) -> int:
         """Return the graph of what `work` puts on the stream."""
         self.driver.begin_capture(stream)
-        work()
-        graph = self.driver.end_capture(stream)
+        try:
+            work()
+        except EngineError:
+            self.driver.abandon_capture(stream)
+            raise
+        return self.own_graph(self.driver.end_capture(stream))
+
+    def own_graph(self, graph: int) -> int:
+        """Take over a graph, and return it."""
         self._givers.append(lambda: self.driver.destroy_graph(graph))
         return graph
 
+    def on_close(self, stop: Callable[[], None]) -> None:
+        """Call something before what was allocated so far is given back, such as the end of a thread that uses it."""
+        self._givers.append(stop)
+
     def close(self) -> None:
-        """Give everything back."""
+        """Give everything back. On a GPU that has failed every call fails: that is logged, and the rest goes on."""
         while self._givers:
-            self._givers.pop()()
+            try:
+                self._givers.pop()()
+            except CudaError as error:
+                _LOG.warning("Something could not be given back to the GPU: %s", error)

@@ -1,5 +1,6 @@
 """How much of the GPU an engine will take, known before anything is allocated."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 _SPARE_SHARE = 0.05
@@ -10,14 +11,14 @@ class MemoryPlan:
     """Bytes by purpose.
 
     Attributes:
-        weights_bytes: of all plans.
-        workspace_bytes: scratch memory of the talker and of the vocoder.
+        weights_bytes: of each plan. What prefill and step have in common is there twice: plans share no weights.
+        workspace_bytes: scratch memory of all plans.
         fixed_bytes: inputs and outputs of one run that do not grow with the slots.
         talker_slot_bytes: cache, prompt and state of one slot.
         vocoder_slot_bytes: what the vocoder keeps of one slot.
     """
 
-    weights_bytes: int
+    weights_bytes: Mapping[str, int]
     workspace_bytes: int
     fixed_bytes: int
     talker_slot_bytes: int
@@ -30,7 +31,8 @@ class MemoryPlan:
 
     def total_bytes(self, slot_count: int) -> int:
         """Bytes with so many slots."""
-        return self.weights_bytes + self.workspace_bytes + self.fixed_bytes + slot_count * self.slot_bytes
+        fixed = sum(self.weights_bytes.values()) + self.workspace_bytes + self.fixed_bytes
+        return fixed + slot_count * self.slot_bytes
 
     def largest_slot_count(self, free_bytes: int) -> int:
         """Return how many slots fit, with a spare share left for CUDA itself; 0 if not even one does."""
@@ -39,8 +41,7 @@ class MemoryPlan:
 
     def describe(self, slot_count: int) -> str:
         """Return one line for the log."""
-        parts = {
-            "weights": self.weights_bytes,
+        parts = {f"weights of {name}": size for name, size in self.weights_bytes.items()} | {
             "workspace": self.workspace_bytes,
             "run buffers": self.fixed_bytes,
             f"{slot_count} slots of the talker": slot_count * self.talker_slot_bytes,

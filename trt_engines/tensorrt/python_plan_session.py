@@ -1,74 +1,67 @@
-"""One plan loaded on the GPU, and execution contexts whose shapes and addresses are set once."""
+"""Plans through TensorRT's Python package: one adapter over `tensorrt` and `tensorrt_rtx`."""
 
-from collections.abc import Mapping
+import ctypes
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from trt_engines.cuda.errors import CudaOutOfMemoryError
 from trt_engines.errors import BackendError
+from trt_engines.tensorrt.device_memory import DeviceMemory
 from trt_engines.tensorrt.flavor import Flavor
-from trt_engines.tensorrt.log import tensorrt_log
+from trt_engines.tensorrt.log import TensorrtLog, tensorrt_log
+from trt_engines.tensorrt.plan_session import Addresses, DeviceCopy, Shapes, check_on_device
 
-Shapes = Mapping[str, tuple[int, ...]]
-Addresses = Mapping[str, int]
+_SIGNS_OF_FULL_MEMORY = ("OutOfMemory", "out of memory")
 
 
-class PlanSession:
-    """A deserialized plan.
+class PythonPlanSession:
+    """A `PlanSession`; see there.
 
-    The GPU must have been opened before (`open_driver`): TensorRT's own runtime ends the process where there is no
-    driver.
+    Args:
+        flavor: The package.
+        plan: The file.
+        allows_host_code: Whether the plan may bring code for the host, as one that later versions read does.
 
     Raises:
         BackendError: TensorRT refuses the plan.
+        CudaOutOfMemoryError: Its weights do not fit.
     """
 
-    def __init__(self, flavor: Flavor, plan: Path) -> None:
+    def __init__(self, flavor: Flavor, plan: Path, *, allows_host_code: bool = False) -> None:
         self._flavor = flavor
-        log = tensorrt_log(flavor)
-        log.errors.clear()
-        self._runtime = flavor.api.Runtime(log)
+        self._name = plan.name
+        self._log = tensorrt_log(flavor)
+        self._runtime = _made_runtime(flavor, self._log)
+        self._runtime.engine_host_code_allowed = allows_host_code
         self._engine: Any = self._runtime.deserialize_cuda_engine(plan.read_bytes())
         if self._engine is None:
-            reasons = "; ".join(log.errors) or "it gives no reason"
-            raise BackendError(f"{flavor.name} {flavor.version} cannot load {plan}: {reasons}")
-        self.name = plan.name
-
-    @property
-    def tensor_names(self) -> tuple[str, ...]:
-        """Inputs and outputs."""
-        return tuple(self._engine.get_tensor_name(index) for index in range(self._engine.num_io_tensors))
-
-    def is_input(self, tensor: str) -> bool:
-        """Whether a tensor is an input."""
-        return bool(self._engine.get_tensor_mode(tensor) == self._flavor.api.TensorIOMode.INPUT)
+            raise refusal(self._log, f"{flavor.name} {flavor.version} cannot load {plan}")
+        device = flavor.api.TensorLocation.DEVICE
+        names = [self._engine.get_tensor_name(index) for index in range(self._engine.num_io_tensors)]
+        check_on_device(str(plan), [name for name in names if self._engine.get_tensor_location(name) != device])
+        self._inputs = {name: self._engine.get_tensor_mode(name) == flavor.api.TensorIOMode.INPUT for name in names}
 
     def workspace_bytes(self, profile: int) -> int:
-        """Scratch memory that a context of this profile needs."""
+        """See `PlanSession`."""
         return int(self._engine.get_device_memory_size_for_profile_v2(profile))
 
     def open_context(
         self, profile: int, shapes: Shapes, addresses: Addresses, workspace: tuple[int, int], stream: int
-    ) -> "PlanContext":
-        """Return a context bound for good.
-
-        Args:
-            profile: index of the optimization profile.
-            shapes: shape of each input.
-            addresses: device address of each input and output.
-            workspace: address and size of scratch memory, which contexts of one stream may share.
-            stream: where the switch of profiles is put.
-
-        Raises:
-            BackendError: TensorRT refuses a shape or an address.
-        """
+    ) -> "PythonPlanContext":
+        """See `PlanSession`."""
+        name = f"{self._name}, profile {profile}"
+        self._log.errors.clear()
         context = self._engine.create_execution_context(self._context_configuration())
-        bound = PlanContext(context, f"{self.name}, profile {profile}")
+        if context is None:
+            raise refusal(self._log, f"{name} cannot be opened")
+        bound = PythonPlanContext(context, name, self._log)
         bound.check(context.set_optimization_profile_async(profile, stream), "the profile")
         context.set_device_memory(*workspace)
-        for name in self.tensor_names:
-            if self.is_input(name):
-                bound.check(context.set_input_shape(name, shapes[name]), f"shape {shapes[name]} of {name}")
-            bound.bind(name, addresses[name])
+        for tensor, is_input in self._inputs.items():
+            if is_input:
+                bound.check(context.set_input_shape(tensor, shapes[tensor]), f"shape {shapes[tensor]} of {tensor}")
+            bound.bind(tensor, addresses[tensor])
         missing = context.infer_shapes()
         bound.check(not missing, f"its inputs: {missing} are not set")
         return bound
@@ -86,27 +79,64 @@ class PlanSession:
         return config
 
 
-class PlanContext:
-    """An execution context with everything bound."""
+class PythonPlanContext:
+    """A `PlanContext`; see there."""
 
-    def __init__(self, context: Any, name: str) -> None:  # noqa: ANN401
+    def __init__(self, context: Any, name: str, log: TensorrtLog) -> None:  # noqa: ANN401
         self._context = context
         self._name = name
+        self._log = log
 
     def bind(self, tensor: str, address: int) -> None:
-        """Bind one tensor to another address."""
+        """See `PlanContext`."""
         self.check(self._context.set_tensor_address(tensor, address), f"address {address:#x} of {tensor}")
 
     def run(self, stream: int) -> None:
-        """Put the work on a stream."""
+        """See `PlanContext`."""
         self.check(self._context.execute_async_v3(stream), "to run")
 
-    def is_capturable(self, stream: int) -> bool:
-        """Whether the work can become a CUDA graph; only TensorRT-RTX ever says no."""
+    def captured(self, memory: DeviceMemory, stream: int, copies: Sequence[DeviceCopy] = ()) -> int | None:
+        """See `PlanContext`; only TensorRT-RTX ever says that its work cannot be captured."""
         ask = getattr(self._context, "is_stream_capturable", None)
-        return ask is None or bool(ask(stream))
+        if ask is not None and not ask(stream):
+            return None
+
+        def work() -> None:
+            self.run(stream)
+            for copy in copies:
+                memory.driver.copy(copy.target, copy.source, copy.byte_count, stream)
+
+        return memory.captured(stream, work)
 
     def check(self, accepted: object, what: str) -> None:
         """Raise unless TensorRT said yes."""
         if not accepted:
-            raise BackendError(f"{self._name} refuses {what}; the log has TensorRT's words. Build the plans again.")
+            raise refusal(self._log, f"{self._name} refuses {what}")
+
+
+def _made_runtime(flavor: Flavor, log: TensorrtLog) -> Any:  # noqa: ANN401
+    """Return TensorRT's runtime.
+
+    Without a driver that its CUDA can work with, TensorRT raises `TypeError`, or hands out an object with nothing in
+    it: to use it would end the process, and so would to destroy it. The probe of the driver does not see this where
+    TensorRT was built for a later CUDA than the package that probed.
+    """
+    log.errors.clear()
+    advice = "update the NVIDIA driver, or install a TensorRT for the CUDA version that it supports"
+    try:
+        runtime = flavor.api.Runtime(log)
+    except TypeError as error:
+        raise refusal(log, f"{flavor.name} {flavor.version} cannot start; {advice}") from error
+    if log.errors:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(runtime))  # never destroyed
+        raise refusal(log, f"{flavor.name} {flavor.version} cannot start; {advice}")
+    return runtime
+
+
+def refusal(log: TensorrtLog, what: str) -> Exception:
+    """Return the error for what TensorRT has just refused, with its own words; they are forgotten."""
+    words = "; ".join(log.errors) or "it gives no reason"
+    log.errors.clear()
+    if any(sign in words for sign in _SIGNS_OF_FULL_MEMORY):
+        return CudaOutOfMemoryError(f"{what}: {words}")
+    return BackendError(f"{what}: {words}")

@@ -62,15 +62,15 @@ class TensorrtStateVocoder:
         Raises:
             EngineError: An item does not fit its slot or the manifest; nothing was run.
         """
-        self._driver.attach()
         check_items(items, self._slot_count, self._manifest.frame.width, self._seen_frames)
-        for item in items:
-            if item.is_first:
-                self._seen_frames[item.slot] = 0
-                self._driver.clear(self._state_address(item.slot), self._state_bytes, self._stream)
         turns = [_Turn(item, item.frames, is_finished=not len(item.frames) and not item.is_last) for item in items]
-        while waiting := [turn for turn in turns if not turn.is_finished]:
-            self._run(waiting[: self._runner.row_count])
+        with self._driver.attached():
+            for item in items:
+                if item.is_first:
+                    self._seen_frames[item.slot] = 0
+                    self._driver.clear(self._state_address(item.slot), self._state_bytes, self._stream)
+            while waiting := [turn for turn in turns if not turn.is_finished]:
+                self._run(waiting[: self._runner.row_count])
         return [self._result(turn) for turn in turns]
 
     def release(self, slot: int) -> None:

@@ -7,7 +7,7 @@ from trt_engines.cuda.driver import CudaDriver
 from trt_engines.tensorrt.buckets import covering
 from trt_engines.tensorrt.device_memory import DeviceMemory
 from trt_engines.tensorrt.plan_manifest import PlanProfile
-from trt_engines.tensorrt.plan_session import PlanContext, PlanSession
+from trt_engines.tensorrt.plan_session import DeviceCopy, PlanContext, PlanSession
 from trt_engines.tensorrt.talker_memory import TalkerMemory
 
 _LOG = logging.getLogger(__name__)
@@ -48,10 +48,11 @@ class StepRunner:
         self._contexts[rows] = context
         self._put_plainly(rows)  # the first run of a shape may allocate and compile, which a capture forbids
         self._driver.synchronize(self._stream)
-        if context.is_capturable(self._stream):
-            self.graphs[rows] = memory.captured(self._stream, lambda: self._put_plainly(rows))
-        else:
+        graph = context.captured(memory, self._stream, self._copies(rows))
+        if graph is None:
             _LOG.warning("The step for %d rows cannot become a CUDA graph and is run kernel by kernel.", rows)
+        else:
+            self.graphs[rows] = graph
 
     def bucket(self, row_count: int) -> int:
         """Return the batch size that a run of the first `row_count` rows takes."""
@@ -68,7 +69,12 @@ class StepRunner:
     def _put_plainly(self, bucket: int) -> None:
         """Run the network, then make its outputs the inputs of the step after this one."""
         self._contexts[bucket].run(self._stream)
-        tensors = self._tensors
-        for name in tensors.fed_back:
-            byte_count = bucket * tensors.tensors[name].row_bytes
-            self._driver.copy(tensors.addresses[name], tensors.addresses[f"{name}_out"], byte_count, self._stream)
+        for copy in self._copies(bucket):
+            self._driver.copy(copy.target, copy.source, copy.byte_count, self._stream)
+
+    def _copies(self, bucket: int) -> list[DeviceCopy]:
+        addresses, tensors = self._tensors.addresses, self._tensors.tensors
+        return [
+            DeviceCopy(addresses[name], addresses[f"{name}_out"], bucket * tensors[name].row_bytes)
+            for name in self._tensors.fed_back
+        ]

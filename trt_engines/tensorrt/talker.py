@@ -79,21 +79,15 @@ class TensorrtTalker:
         Raises:
             EngineError: A chunk does not fit its slot or the manifest; nothing was written.
         """
-        self._driver.attach()
         check_distinct([chunk.slot for chunk in chunks])
         for chunk in chunks:
             held = self._slots[chunk.slot].length if chunk.slot in self._slots else 0
             check_chunk(chunk, self._manifest, self.slot_count, held)
-        for chunk in chunks:
-            if chunk.start == 0:
-                self._enter(chunk.slot)
-            slot = self._slots[chunk.slot]
-            rows = chunk.row_ids[:-1] if chunk.is_last else chunk.row_ids
-            first_input = chunk.row_ids[-1] if chunk.is_last else None
-            part = PromptPart(slot.row, rows, chunk.start, slot.prompt, first_input)
-            self._prefill.run(part)
-            slot.prompt = np.concatenate([slot.prompt, rows])
-            slot.length, slot.is_ready = part.end, chunk.is_last
+        with self._driver.attached():
+            for chunk in chunks:
+                if chunk.start == 0:
+                    self._enter(chunk.slot)
+                self._write(self._slots[chunk.slot], chunk)
 
     def step(self, requests: Sequence[StepRequest]) -> list[StepFrame | SlotError]:
         """Make one frame for each of these slots; at most one request per slot in a call.
@@ -101,15 +95,16 @@ class TensorrtTalker:
         Raises:
             EngineError: A slot has no complete prompt, or a request does not continue its slot; nothing was run.
         """
-        self._driver.attach()
         check_distinct([request.slot for request in requests])
         for request in requests:
             self._check(request)
         running = [request for request in requests if self._obstacle(request.slot) is None]
-        for request in running:
-            self._begin(request)
-        frames = self._loop.advance([self._slots[request.slot].row for request in running])
-        made = {request.slot: self._handed_out(request, frame) for request, frame in zip(running, frames, strict=True)}
+        with self._driver.attached():
+            for request in running:
+                self._begin(request)
+            frames = self._loop.advance([self._slots[request.slot].row for request in running])
+            handed_out = map(self._handed_out, running, frames)
+            made = {request.slot: frame for request, frame in zip(running, handed_out, strict=True)}
         return [made.get(request.slot) or self._failed(request.slot) for request in requests]
 
     def release(self, slot: int) -> None:
@@ -121,7 +116,8 @@ class TensorrtTalker:
 
     def close(self) -> None:
         """Stop stepping and wait for the GPU."""
-        self._loop.close()
+        with self._driver.attached():
+            self._loop.close()
 
     def _enter(self, slot: int) -> None:
         """Give a slot the lowest free row, so that batches stay small, with its sampler state at zero."""
@@ -133,6 +129,14 @@ class TensorrtTalker:
             byte_count = self._tensors.tensors[state.name].row_bytes
             self._driver.clear(self._tensors.row_address(state.name, row), byte_count, self._stream)
         self._slots[slot] = _Slot(row, np.zeros((0, len(self._manifest.row.columns)), np.int32))
+
+    def _write(self, slot: _Slot, chunk: PrefillChunk) -> None:
+        rows = chunk.row_ids[:-1] if chunk.is_last else chunk.row_ids
+        first_input = chunk.row_ids[-1] if chunk.is_last else None
+        part = PromptPart(slot.row, rows, chunk.start, slot.prompt, first_input)
+        self._prefill.run(part)
+        slot.prompt = np.concatenate([slot.prompt, rows])
+        slot.length, slot.is_ready = part.end, chunk.is_last
 
     def _check(self, request: StepRequest) -> None:
         slot = self._slots.get(request.slot)
@@ -177,8 +181,11 @@ class TensorrtTalker:
         return StepFrame(request.slot, made.frame, made.emit, made.done, pointer)
 
     def _clear_caches(self, row: int) -> None:
-        """Remove what is not a number, which would spoil the next prompt of this row even where it is masked."""
+        """Remove what is not a number, which would spoil the next prompt of this row even where it is masked.
+
+        The row is still run idly with its neighbors, so its input goes as well: it might make such a number again.
+        """
         self._loop.settle(row)
-        for name in self._tensors.cache_names:
+        for name in (*self._tensors.cache_names, "row_ids", "position"):
             byte_count = self._tensors.tensors[name].row_bytes
             self._driver.clear(self._tensors.row_address(name, row), byte_count, self._stream)

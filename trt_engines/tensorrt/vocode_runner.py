@@ -13,7 +13,7 @@ from trt_engines.tensorrt.block_layout import BlockField, BlockLayout
 from trt_engines.tensorrt.buckets import covering
 from trt_engines.tensorrt.device_memory import DeviceMemory
 from trt_engines.tensorrt.plan_manifest import PlanProfile
-from trt_engines.tensorrt.plan_session import PlanSession
+from trt_engines.tensorrt.plan_session import PlanContext, PlanSession
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class VocodeRunner:
 
     def _open(
         self, memory: DeviceMemory, session: PlanSession, index: int, profile: PlanProfile, workspace: tuple[int, int]
-    ) -> Any:  # noqa: ANN401
+    ) -> PlanContext:
         layout = self._layouts[profile]
         shapes = {name: field.shape for name, field in layout.fields.items()}
         shapes["state"] = (profile.rows, self._spec.state_width)
@@ -93,8 +93,9 @@ class VocodeRunner:
         context = session.open_context(index, shapes, addresses, workspace, self._stream)
         context.run(self._stream)
         self._driver.synchronize(self._stream)
-        if context.is_capturable(self._stream):
-            self._graphs[profile] = memory.captured(self._stream, lambda: context.run(self._stream))
+        graph = context.captured(memory, self._stream)
+        if graph is not None:
+            self._graphs[profile] = graph
         return context
 
     def run(self, rows: Sequence[VocodeRow]) -> NDArray[np.float32]:

@@ -66,13 +66,13 @@ class TensorrtWindowVocoder:
         Raises:
             EngineError: An item does not fit its slot or the manifest; nothing was run.
         """
-        self._driver.attach()
         check_items(items, self._slot_count, self._manifest.frame.width, self._contexts)
         windows = [window for item in items for window in self._windows(item)]
         made: dict[int, list[NDArray[np.float32]]] = {item.slot: [np.zeros(0, np.float32)] for item in items}
         for start in range(0, len(windows), self._runner.row_count):
             batch = windows[start : start + self._runner.row_count]
-            samples = self._runner.run([VocodeRow(window.frames, False, 0, 0) for window in batch])
+            with self._driver.attached():
+                samples = self._runner.run([VocodeRow(window.frames, False, 0, 0) for window in batch])
             for window, row in zip(batch, samples, strict=True):
                 first, end = (count * self.samples_per_frame for count in (window.first, len(window.frames)))
                 made[window.slot].append(row[first:end].copy())

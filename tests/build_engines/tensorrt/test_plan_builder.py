@@ -1,5 +1,6 @@
 """NVIDIA's own compiler on every graph, with no GPU: TensorRT-RTX builds for SM80 and SM89 and lists what it made."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -112,6 +113,32 @@ def test_every_attention_is_one_fused_kernel(built: dict[str, Built]) -> None:
         assert wanted == sum(layer.is_fused_attention for layer in made.listing.layers)
 
 
+def test_softmax_of_fused_attention_is_float32(built: dict[str, Built]) -> None:
+    """TensorRT-RTX keeps its kernels as source in the plan: scores, maximum, exponential and sum are float32 there.
+
+    A step's kernel is spelt out; a prefill's names the type that its tensor cores add up scores in, and its softmax is
+    of what those hold.
+    """
+    step, prefill = (
+        _kernels(built[name].plan, f"_{kind}_mha_") for name, kind in (("step", "gemv"), ("prefill", "gemm"))
+    )
+    assert step
+    for source in step:
+        assert b"__myln_exp___myln_float___myln_float(" in source
+        assert b"__myln_exp___myln_half" not in source
+    assert prefill
+    for traits in re.findall(rb"Kernel_traits_v2_flash_attention<\s*fmha::(\w+)", built["prefill"].plan):
+        assert traits.endswith(b"_hmma_fp32_traits")
+    assert b"float &elt = softmax.elt_" in built["prefill"].plan
+
+
+def test_products_in_float32_are_not_rounded(built: dict[str, Built]) -> None:
+    """TF32 is off in every plan: what half precision leaves in float32 is computed so."""
+    for made in built.values():
+        assert b"tf32=0" in made.plan
+        assert b"tf32=1" not in made.plan
+
+
 def test_caches_are_written_in_place(built: dict[str, Built]) -> None:
     """One kernel reads and writes each cache under its output's name; none copies it to another tensor of that size."""
     for name in ("prefill", "step"):
@@ -148,6 +175,12 @@ def test_a_graph_that_tensorrt_cannot_read_is_refused_in_its_words(tiny_dir: Pat
     model = onnx.load(tiny_dir / "graphs" / "prefill.onnx")
     with pytest.raises(BackendError, match=r"(?s)cannot read prefill: .*static sequence length"):
         PlanBuilder(load_flavor("tensorrt-rtx"), OPTIONS, ("sm89",)).build(model, step_profiles(1))
+
+
+def _kernels(plan: bytes, name: str) -> list[bytes]:
+    """Return the source of the kernels whose name starts so."""
+    bodies = plan.split(b"__global__")[1:]
+    return [body for body in bodies if name.encode() in body.partition(b"(\n")[0]]
 
 
 def _ends(model: onnx.ModelProto) -> list[onnx.ValueInfoProto]:

@@ -139,6 +139,17 @@ def test_a_captured_graph_is_made_executable_and_its_source_given_back(runtime: 
     ]
 
 
+def test_a_capture_that_failed_is_ended(runtime: RuntimeDouble) -> None:
+    """What was recorded is given back, if CUDA hands it out at all; nothing is raised."""
+    driver = CudaBindingsDriver()
+    runtime.answers["cudaStreamEndCapture"] = (_Status.cudaErrorLaunchFailure, None)
+    driver.abandon_capture(7)
+    assert ("cudaStreamEndCapture", 7) == runtime.calls[-1]
+    runtime.answers["cudaStreamEndCapture"] = (_Status.cudaSuccess, 5)
+    driver.abandon_capture(7)
+    assert ("cudaGraphDestroy", 5) == runtime.calls[-1]
+
+
 def test_pinned_memory_is_a_view_of_what_cuda_gave(runtime: RuntimeDouble) -> None:
     """The array lies at CUDA's own address and is given back by it."""
     block = ctypes.create_string_buffer(b"\1\2\3\4", 4)

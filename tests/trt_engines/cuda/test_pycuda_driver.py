@@ -50,7 +50,7 @@ class PycudaDouble(ModuleType):
             retain_primary_context=lambda: SimpleNamespace(push=lambda: self.calls.append(("push",))),
         )
         self.Device = type("Device", (), {"__new__": lambda _cls, _index: device, "count": staticmethod(lambda: 1)})
-        self.Context = SimpleNamespace(get_current=lambda: None)
+        self.Context = SimpleNamespace(pop=lambda: self.calls.append(("pop",)))
 
     def init(self) -> None:
         """Start the driver."""
@@ -82,11 +82,13 @@ def pycuda(monkeypatch: pytest.MonkeyPatch) -> PycudaDouble:
     return double
 
 
-def test_the_primary_context_is_made_current(pycuda: PycudaDouble) -> None:
-    """TensorRT uses the primary context, so pycuda does too; the GPU is described from it."""
-    gpu = PycudaDriver().gpu()
-    assert pycuda.calls == [("push",)]
-    assert gpu.architecture == "sm90"
+def test_the_primary_context_is_made_current_and_left_again(pycuda: PycudaDouble) -> None:
+    """TensorRT uses the primary context, so pycuda does too; a thread that ended with it would end the process."""
+    driver = PycudaDriver()
+    with pytest.raises(CudaOutOfMemoryError), driver.attached(), driver.attached():
+        driver.allocate(1)
+    assert pycuda.calls == [("push",), ("push",), ("pop",), ("pop",)]
+    assert driver.gpu().architecture == "sm90"
 
 
 def test_copies_go_to_the_stream_they_name(pycuda: PycudaDouble) -> None:
@@ -109,7 +111,7 @@ def test_errors_of_pycuda_become_ours(pycuda: PycudaDouble) -> None:
         driver.allocate(1)
     with pytest.raises(CudaError, match="synchronize failed: launch failed"):
         driver.synchronize(driver.create_stream(is_urgent=False))
-    assert pycuda.calls == [("push",)]
+    assert pycuda.calls == []
 
 
 def test_without_the_drivers_library_the_error_says_so() -> None:
@@ -141,3 +143,5 @@ def test_graph_calls_pass_handles_unchanged() -> None:
     assert graph == 99
     assert calls[0] == ("cuStreamBeginCapture_v2", 7, 1)
     assert calls[-1] == ("cuGraphLaunch", 99, 7)
+    library.abandon_capture(7)
+    assert calls[-1][:2] == ("cuStreamEndCapture", 7)

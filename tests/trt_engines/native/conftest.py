@@ -1,6 +1,10 @@
-"""Compiles the native loop and the libcuda double, once per session, with warnings as errors."""
+"""Compiles the native module and the doubles under it, once per session, with warnings as errors.
+
+Where the environment has TENSORRT_ROOT, a folder with TensorRT's `include`, the module gets its sessions as well.
+"""
 
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -8,6 +12,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tests.trt_engines.native.nvinfer_stubs import nvinfer_stubs
 
 ROOT = Path(__file__).parents[3]
 NATIVE = ROOT / "trt_engines" / "native"
@@ -23,6 +29,28 @@ def compiled(sources: list[Path], target: Path, *flags: str) -> Path:
     made = subprocess.run(command, capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
     return target
+
+
+def tensorrt_flags(folder: Path) -> tuple[str, ...]:
+    """Return the flags that find TensorRT's headers, and the double's own in `folder`; or skip without TensorRT."""
+    root = os.environ.get("TENSORRT_ROOT", "")
+    if not root:
+        pytest.skip("sessions in C++ are built where TENSORRT_ROOT is set")
+    include = Path(root) / "include"
+    homes = (os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda")
+    cuda = next((Path(home) / "include" for home in homes if home and (Path(home) / "include").is_dir()), None)
+    if cuda is None:
+        pytest.skip("TensorRT's headers need CUDA's, which this machine lacks; set CUDA_HOME")
+    (folder / "nvinfer_stubs.h").write_text(nvinfer_stubs(include), encoding="utf-8")
+    return ("-isystem", str(include), "-isystem", str(cuda), "-isystem", str(folder))
+
+
+@pytest.fixture(scope="session")
+def nvinfer_double(libcuda_double: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A TensorRT of our own that puts its work on the libcuda double."""
+    folder = tmp_path_factory.mktemp("nvinfer")
+    flags = (*tensorrt_flags(folder), "-shared", "-fPIC", f"-Wl,-rpath,{libcuda_double.parent}")
+    return compiled([TESTS / "nvinfer_double.cpp", libcuda_double], folder / "libnvinfer_double.so", *flags)
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,5 @@
 // A libcuda of our own for tests: device memory is host memory, a stream is a thread that works off its queue in order,
-// and a graph is a made-up step that takes as long as it is told. It records every call. Host memory that is touched
+// and a graph is a made-up step that takes as long as it is told, or what was captured. It records every call. Host memory that is touched
 // while the stream still works on it is a data race that ThreadSanitizer reports.
 #include <chrono>
 #include <condition_variable>
@@ -21,9 +21,11 @@ struct Event {
 };
 
 // The step: row r of the device counts its active steps; `done` when the count reaches its first parameter.
+// A graph that was captured is its work instead.
 struct Graph {
-  std::size_t rows;
-  unsigned duration_us;
+  std::size_t rows = 0;
+  unsigned duration_us = 0;
+  std::vector<std::function<void()>> work;
 };
 
 struct Double {
@@ -34,6 +36,8 @@ struct Double {
   std::string log;
   std::map<void*, Event> events;
   std::deque<Graph> graphs;
+  bool is_capturing = false;
+  std::vector<std::function<void()>> captured;
   std::uintptr_t next_handle = 1;
   std::uint8_t* upload = nullptr;    // device blocks, as `double_describe` says
   std::uint8_t* download = nullptr;
@@ -63,6 +67,10 @@ struct Double {
 
   void put(char verb, std::function<void()> item) {
     const std::lock_guard lock(mutex);
+    if (is_capturing) {
+      captured.push_back(std::move(item));
+      return;
+    }
     log += verb;
     queue.push_back(std::move(item));
     changed.notify_all();
@@ -78,6 +86,12 @@ struct Double {
   }
 
   void step(const Graph& graph) {
+    if (!graph.work.empty()) {
+      for (const auto& item : graph.work) {
+        item();
+      }
+      return;
+    }
     std::this_thread::sleep_for(std::chrono::microseconds(graph.duration_us));
     for (std::size_t row = 0; row < graph.rows; ++row) {
       counts[row] += upload[row];
@@ -119,7 +133,7 @@ void double_describe(void* upload, void* download, const std::size_t* offsets, s
 
 void* double_graph(std::size_t rows, unsigned duration_us) {
   const std::lock_guard lock(instance().mutex);
-  return &instance().graphs.emplace_back(Graph{rows, duration_us});
+  return &instance().graphs.emplace_back(Graph{rows, duration_us, {}});
 }
 
 void double_clear_count(std::size_t row) {  // in the order of the stream, as a prefill would be
@@ -130,6 +144,9 @@ void double_fail_launches_after(int count) {
   const std::lock_guard lock(instance().mutex);
   instance().fail_launches_after = count;
 }
+
+// Lets another double put work on the stream, or into what is being captured.
+void double_put(const std::function<void()>* work) { instance().put('x', *work); }
 
 std::size_t double_log(char* target, std::size_t capacity) {
   const std::lock_guard lock(instance().mutex);
@@ -162,6 +179,9 @@ int cuEventDestroy_v2(void* event) {
 int cuStreamSynchronize(void*) {
   Double& it = instance();
   std::unique_lock lock(it.mutex);
+  if (it.is_capturing) {
+    return 900;
+  }
   it.changed.wait(lock, [&] { return it.queue.empty(); });
   return 0;
 }
@@ -197,6 +217,42 @@ int cuMemcpyDtoHAsync_v2(void* target, std::uint64_t source, std::size_t byte_co
   instance().put('d', [=] { std::memcpy(target, reinterpret_cast<const void*>(source), byte_count); });
   return 0;
 }
+
+int cuMemcpyDtoDAsync_v2(std::uint64_t target, std::uint64_t source, std::size_t byte_count, void*) {
+  instance().put('m', [=] {
+    std::memcpy(reinterpret_cast<void*>(target), reinterpret_cast<const void*>(source), byte_count);
+  });
+  return 0;
+}
+
+int cuStreamBeginCapture_v2(void*, int mode) {
+  Double& it = instance();
+  const std::lock_guard lock(it.mutex);
+  if (it.is_capturing || mode != 1) {
+    return 1;
+  }
+  it.is_capturing = true;
+  it.captured.clear();
+  return 0;
+}
+
+int cuStreamEndCapture(void*, void** graph) {
+  Double& it = instance();
+  const std::lock_guard lock(it.mutex);
+  if (!it.is_capturing) {
+    return 1;
+  }
+  it.is_capturing = false;
+  *graph = &it.graphs.emplace_back(Graph{0, 0, std::move(it.captured)});
+  return 0;
+}
+
+int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long) {
+  *executable = graph;
+  return static_cast<Graph*>(graph)->work.empty() ? 1 : 0;
+}
+
+int cuGraphDestroy(void*) { return 0; }
 
 int cuGraphLaunch(void* graph, void*) {
   {

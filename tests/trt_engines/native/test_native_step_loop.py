@@ -50,7 +50,8 @@ def loop(antiphon_native: ModuleType, libcuda_double: Path) -> Iterator[NativeSt
     )  # fmt: skip
     gpu: CudaDriver = GpuDouble()
     graphs = {rows: double.double_graph(ctypes.c_size_t(rows), 100) for rows in (4, ROWS)}
-    made = NativeStepLoop(antiphon_native, DeviceMemory(gpu), graphs, tensors, 1, str(libcuda_double))  # type: ignore[arg-type] # the parts that it uses
+    with gpu.attached():
+        made = NativeStepLoop(antiphon_native, DeviceMemory(gpu), graphs, tensors, 1, str(libcuda_double))  # type: ignore[arg-type] # the parts that it uses
     yield made
     made.close()
 

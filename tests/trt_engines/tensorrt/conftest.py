@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,6 +41,7 @@ def small_plans(small_bundle: Path, tmp_path_factory: pytest.TempPathFactory) ->
 def open_bench(small_bundle: Path, small_plans: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenBench]:
     """Opens engines on doubles of their own; closes them and checks that nothing is left on the GPU."""
     benches: list[Bench] = []
+    opened: list[GpuDouble] = []
 
     def open_one(
         slot_count: int = 8,
@@ -47,12 +49,18 @@ def open_bench(small_bundle: Path, small_plans: Path, monkeypatch: pytest.Monkey
         plans_dir: Path = small_plans,
         memory_bytes: int = 1 << 30,
         flavor: FlavorName = "tensorrt",
-        **behavior: bool,
+        native: Any | None = None,
+        on_gpu: Callable[[GpuDouble], None] = lambda _gpu: None,
+        on_api: Callable[[TensorrtDouble], None] = lambda _api: None,
+        **behavior: Any,
     ) -> Bench:
         gpu = GpuDouble(memory_bytes)
         api = TensorrtDouble(gpu, **behavior)
+        opened.append(gpu)
+        on_gpu(gpu)
+        on_api(api)
         monkeypatch.setattr(engine_module, "open_driver", lambda *_: gpu)
-        monkeypatch.setattr(engine_module, "native_module", lambda: None)  # it would look for a real driver
+        monkeypatch.setattr(engine_module, "native_module", lambda: native)  # a real one would look for a real driver
         monkeypatch.setattr(engine_module, "load_flavor", lambda name: Flavor(name, api, api.__version__))
         options = TensorrtOptions(flavor, slot_count, plans_dir)
         bench = Bench(open_tensorrt_engine(bundle_dir, load_manifest(bundle_dir), options), gpu, api)
@@ -62,4 +70,5 @@ def open_bench(small_bundle: Path, small_plans: Path, monkeypatch: pytest.Monkey
     yield open_one
     for bench in benches:
         bench.engine.close()
-        bench.gpu.assert_nothing_is_left()
+    for gpu in opened:  # those too whose engine could not be opened
+        gpu.assert_nothing_is_left()

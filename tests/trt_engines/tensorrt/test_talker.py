@@ -106,6 +106,23 @@ def test_a_slot_whose_numbers_are_not_finite_fails_alone(open_bench: Callable, r
     assert speak_alone(talker, short, 3) == speak_alone(reference.talker, Segment(0, _prompt(7, 3), 1, (1.0,)), 3)
 
 
+def test_a_slot_that_failed_spoils_nothing_while_it_idles(open_bench: Callable, reference: Engine) -> None:
+    """Until it is used again, a failed row is run idly with its neighbors: its input must not make NaN once more."""
+    talker = open_bench().engine.talker
+    good, bad = _segment(5, 0), Segment(1, _prompt(6, 40), 1, (1.0,))
+    bad.row_ids[-1, 0] = NAN_ID
+    prefill(talker, [good, bad], 64)
+    talker.step([good.request(), bad.request()])
+    good.trace.append(([], True, False, 0))  # a frame that this test does not look at
+    upper = Segment(2, _prompt(6, 40), 1, (1.0,))  # makes the batch wide enough to hold the failed row
+    prefill(talker, [upper], 64)
+    for _ in range(3):
+        step(talker, [good, upper])
+    talker.release(1)
+    short = Segment(1, _prompt(7, 3), 1, (1.0,))
+    assert speak_alone(talker, short, 3) == speak_alone(reference.talker, Segment(0, _prompt(7, 3), 1, (1.0,)), 3)
+
+
 def test_a_full_cache_ends_the_slot_with_a_sentence(open_bench: Callable) -> None:
     """When all 400 positions are filled the slot gets an error; no step writes beyond."""
     talker = open_bench().engine.talker

@@ -27,7 +27,7 @@ CLASSES = {
 }
 OURS = {
     "PlanProfile": {"rows", "steps"},
-    "PlanContext": {"run", "bind", "check", "is_capturable"},
+    "PlanContext": {"run", "bind", "captured"},
     "EngineLayer": {"inputs", "outputs"},
 }
 ONLY_RTX = {

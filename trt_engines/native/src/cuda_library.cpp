@@ -7,6 +7,7 @@ namespace {
 
 constexpr unsigned kBlockingSync = 1;
 constexpr unsigned kDisableTiming = 2;
+constexpr int kThreadLocal = 1;
 
 void check(int result, const char* function) {
   if (result != 0) {
@@ -29,7 +30,12 @@ CudaLibrary::CudaLibrary(const std::string& name) : library_(dlopen(name.c_str()
   event_synchronize_ = find<decltype(event_synchronize_)>("cuEventSynchronize");
   memcpy_htod_async_ = find<decltype(memcpy_htod_async_)>("cuMemcpyHtoDAsync_v2");
   memcpy_dtoh_async_ = find<decltype(memcpy_dtoh_async_)>("cuMemcpyDtoHAsync_v2");
+  memcpy_dtod_async_ = find<decltype(memcpy_dtod_async_)>("cuMemcpyDtoDAsync_v2");
   graph_launch_ = find<decltype(graph_launch_)>("cuGraphLaunch");
+  graph_destroy_ = find<decltype(graph_destroy_)>("cuGraphDestroy");
+  graph_instantiate_ = find<decltype(graph_instantiate_)>("cuGraphInstantiateWithFlags");
+  stream_begin_capture_ = find<decltype(stream_begin_capture_)>("cuStreamBeginCapture_v2");
+  stream_end_capture_ = find<decltype(stream_end_capture_)>("cuStreamEndCapture");
   stream_synchronize_ = find<decltype(stream_synchronize_)>("cuStreamSynchronize");
 }
 
@@ -72,7 +78,32 @@ void CudaLibrary::download(void* target, Address source, std::size_t byte_count,
   check(memcpy_dtoh_async_(target, source, byte_count, stream), "cuMemcpyDtoHAsync");
 }
 
+void CudaLibrary::copy(Address target, Address source, std::size_t byte_count, Handle stream) const {
+  check(memcpy_dtod_async_(target, source, byte_count, stream), "cuMemcpyDtoDAsync");
+}
+
 void CudaLibrary::launch(Handle graph, Handle stream) const { check(graph_launch_(graph, stream), "cuGraphLaunch"); }
+
+void CudaLibrary::begin_capture(Handle stream) const {
+  check(stream_begin_capture_(stream, kThreadLocal), "cuStreamBeginCapture");
+}
+
+Handle CudaLibrary::end_capture(Handle stream) const {
+  Handle graph = nullptr;
+  check(stream_end_capture_(stream, &graph), "cuStreamEndCapture");
+  Handle executable = nullptr;
+  const int result = graph_instantiate_(&executable, graph, 0);
+  static_cast<void>(graph_destroy_(graph));
+  check(result, "cuGraphInstantiate");
+  return executable;
+}
+
+void CudaLibrary::abandon_capture(Handle stream) const noexcept {
+  Handle graph = nullptr;
+  if (stream_end_capture_(stream, &graph) == 0 && graph != nullptr) {
+    static_cast<void>(graph_destroy_(graph));
+  }
+}
 
 void CudaLibrary::drain(Handle stream) const noexcept { static_cast<void>(stream_synchronize_(stream)); }
 

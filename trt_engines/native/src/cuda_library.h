@@ -1,4 +1,4 @@
-// The few functions of the CUDA driver that the step loop calls, opened at run time.
+// The few functions of the CUDA driver that the step loop and the sessions call, opened at run time.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace antiphon {
 
-using Handle = void*;           // CUstream, CUevent, CUgraphExec, CUcontext
+using Handle = void*;           // CUstream, CUevent, CUgraph, CUgraphExec, CUcontext
 using Address = std::uint64_t;  // CUdeviceptr
 
 class CudaFailure : public std::runtime_error {
@@ -33,7 +33,14 @@ class CudaLibrary {
   void wait(Handle event) const;
   void upload(Address target, const void* source, std::size_t byte_count, Handle stream) const;
   void download(void* target, Address source, std::size_t byte_count, Handle stream) const;
+  void copy(Address target, Address source, std::size_t byte_count, Handle stream) const;
   void launch(Handle graph, Handle stream) const;
+  // From here on, what this thread puts on the stream is recorded; other threads may go on allocating.
+  void begin_capture(Handle stream) const;
+  // Returns the recorded work as an executable graph.
+  Handle end_capture(Handle stream) const;
+  // Ends a capture whose work has failed; the stream can be used again.
+  void abandon_capture(Handle stream) const noexcept;
   // Waits until the stream is empty, or broken.
   void drain(Handle stream) const noexcept;
 
@@ -50,7 +57,12 @@ class CudaLibrary {
   int (*event_synchronize_)(Handle);
   int (*memcpy_htod_async_)(Address, const void*, std::size_t, Handle);
   int (*memcpy_dtoh_async_)(void*, Address, std::size_t, Handle);
+  int (*memcpy_dtod_async_)(Address, Address, std::size_t, Handle);
   int (*graph_launch_)(Handle, Handle);
+  int (*graph_destroy_)(Handle);
+  int (*graph_instantiate_)(Handle*, Handle, unsigned long long);
+  int (*stream_begin_capture_)(Handle, int);
+  int (*stream_end_capture_)(Handle, Handle*);
   int (*stream_synchronize_)(Handle);
 };
 

@@ -1,10 +1,13 @@
-// antiphon_native: the step loop for Python.
+// antiphon_native: the step loop, and with TensorRT the sessions, for Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "step_loop.h"
+#ifdef ANTIPHON_HAS_TENSORRT
+#include "tensorrt_module.h"
+#endif
 
 namespace nb = nanobind;
 using antiphon::Address;
@@ -89,4 +92,7 @@ NB_MODULE(antiphon_native, module) {
       .def("close", &StepLoop::close, nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("record_bytes", &StepLoop::record_bytes)
       .def_prop_ro("run_count", &StepLoop::run_count);
+#ifdef ANTIPHON_HAS_TENSORRT
+  antiphon::add_tensorrt(module);
+#endif
 }
