@@ -1,7 +1,7 @@
 """Retrains the default voice with one command: `python -m training --work DIR`.
 
 Stages, each resumable and skipped when finished: data (teacher), codec, tokens, talker, bundle, evaluation, word
-times. Stop it at any time and start it again. On two CPU cores all of it takes about two and a half hours.
+times, robustness. Stop it at any time and start it again. On two CPU cores all of it takes about two and a half hours.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import torch
 
 from training.recipe import Recipe
 
-STAGES = ("data", "codec", "tokens", "talker", "bundle", "evaluate", "word-times")
+STAGES = ("data", "codec", "tokens", "talker", "bundle", "evaluate", "word-times", "robustness")
 
 
 def make_data(recipe: Recipe) -> None:
@@ -67,6 +67,13 @@ def check_times(recipe: Recipe) -> None:
     check_word_times(recipe)
 
 
+def check_robustness(recipe: Recipe) -> None:
+    """Say 500 awkward texts and count what goes wrong."""
+    from training.robustness import check_robustness as check
+
+    check(recipe)
+
+
 _RUN: dict[str, Callable[[Recipe], None]] = {
     "data": make_data,
     "codec": train_codec,
@@ -75,6 +82,7 @@ _RUN: dict[str, Callable[[Recipe], None]] = {
     "bundle": make_bundle,
     "evaluate": evaluate,
     "word-times": check_times,
+    "robustness": check_robustness,
 }
 
 

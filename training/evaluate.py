@@ -1,7 +1,7 @@
 """Listens by numbers to the shipped bundle, through the real server and client, beside the codec and the teacher.
 
-Writes `benchmarks/results/voice_quality.json` and the table of the bundle's model card. Without a codec checkpoint (a
-clone that has not retrained) the row of the codec is left out.
+Writes `benchmarks/results/voice_quality.json` and the table of the bundle's model card, and says of each bar of the
+voice whether it holds. Without a codec checkpoint (a clone that has not retrained) the row of the codec is left out.
 """
 
 import asyncio
@@ -17,64 +17,40 @@ import torch
 from hibari import Hibari, dsp
 from tqdm import tqdm
 
-from antiphon_client.aio import AsyncClient
-from antiphon_client.options import Encoding, SpeechOptions
-from server.app import App
-from server.config import EngineSettings, ListenSettings, LogSettings, Settings
 from training import judges
+from training.alignment import align, word_error
 from training.dataset import trimmed_sentence
-from training.evaluate_table import Figures, table
+from training.evaluate_table import Figures, bars, table
 from training.recipe import Recipe
+from training.speaking import SAMPLE_RATE_HZ, Samples, say_all
+from training.spoken_texts import SpokenText, new_agent_texts
 from training.teacher import Teacher
-from training.templates import agent_sentences
-from training.texts import read_sentences
 from training.tokens import load_codec
 
-SAMPLE_RATE_HZ = 24_000
 SEEDS = (0, 1, 2)
 RESULTS = Path("benchmarks/results/voice_quality.json")
 _BEGIN, _END = "<!-- figures -->", "<!-- end of figures -->"
 _DATA = Path(__file__).parent / "data"
-Samples = npt.NDArray[np.float32]
 
 
-def sentence_lists() -> dict[str, list[str]]:
+def sentence_lists() -> dict[str, list[SpokenText]]:
     """Return the lists: 20 for evaluation, 50 held out of the training domains, 200 of the kind agents speak."""
-    learned = set(read_sentences())
-    agent = [sentence for sentence in agent_sentences(7000, seed=99) if sentence not in learned]
-    return {
-        "eval-20": (_DATA / "eval_sentences.txt").read_text().splitlines(),
-        "held-out-50": (_DATA / "held_out_sentences.txt").read_text().splitlines(),
-        "agent-200": agent[-200:],
-    }
+    names = {"eval-20": "eval_sentences.txt", "held-out-50": "held_out_sentences.txt"}
+    prose = {name: (_DATA / file).read_text().splitlines() for name, file in names.items()}
+    lists = {name: [SpokenText(name, text, text) for text in texts] for name, texts in prose.items()}
+    return {**lists, "agent-200": new_agent_texts(200, seed=99)}
 
 
-def listen(source: str, name: str, texts: list[str], said: list[Samples]) -> Figures:
+def listen(source: str, name: str, texts: list[SpokenText], said: list[Samples]) -> Figures:
     """Judge utterances against their texts."""
-    heard = [judges.at_asr_rate(samples, SAMPLE_RATE_HZ) for samples in said]
-    wer = {
-        model: 100
-        * judges.word_error(texts, [judges.transcribe(samples, model) for samples in tqdm(heard, desc=model)])
-        for model in judges.WHISPER_NAMES
-    }
-    mos = float(np.mean([judges.mean_opinion(samples) for samples in tqdm(heard, desc="mos")]))
-    return Figures(source, name, len(texts), wer["base"], wer["tiny.en"], mos)
-
-
-async def say_all(bundle: Path, texts: list[str], seed: int) -> list[Samples]:
-    """Speak every text through a server on `bundle`, one after another."""
-    settings = Settings(
-        listen=ListenSettings(port=0, metrics_port=-1),
-        engine=EngineSettings(bundle_dir=str(bundle)),
-        log=LogSettings(level="warning"),
-    )
-    options = SpeechOptions(encoding=Encoding.FLOAT32, seed=seed, max_lead_s=3600.0)
-    said = []
-    async with App(settings) as app, AsyncClient(f"127.0.0.1:{app.port}") as client:
-        for text in tqdm(texts, desc="voice"):
-            audio = b"".join([chunk.audio async for chunk in client.speak(text, options)])
-            said.append(np.frombuffer(audio, np.float32))
-    return said
+    sounds = [judges.at_asr_rate(samples, SAMPLE_RATE_HZ) for samples in said]
+    spoken, written = {}, {}
+    for model in judges.WHISPER_NAMES:
+        heard = [judges.transcribe(samples, model) for samples in tqdm(sounds, desc=model)]
+        spoken[model] = 100 * word_error([align(text.spoken, words) for text, words in zip(texts, heard, strict=True)])
+        written[model] = 100 * judges.written_word_error([text.text for text in texts], heard)
+    mos = float(np.mean([judges.mean_opinion(samples) for samples in tqdm(sounds, desc="mos")]))
+    return Figures(source, name, len(texts), spoken["base"], spoken["tiny.en"], written["base"], mos)
 
 
 def render(spectra: npt.NDArray[np.float32], f0_hz: npt.NDArray[np.float32], seed: int) -> Samples:
@@ -120,21 +96,22 @@ def evaluate_bundle(recipe: Recipe) -> None:
     figures = []
     for name, texts in sentence_lists().items():
         seeds = SEEDS if name == "eval-20" else SEEDS[:1]
-        said = [samples for seed in seeds for samples in asyncio.run(say_all(recipe.bundle, texts, seed))]
+        written = [text.text for text in texts]
+        said = [item.samples for seed in seeds for item in asyncio.run(say_all(recipe.bundle, written, seed))]
         figures.append(listen("voice", name, texts * len(seeds), said))
         _write(figures, recipe.bundle)
     for source, say in references(recipe).items():
         for name, texts in sentence_lists().items():
             if source == "codec" and name == "agent-200":
                 continue  # some are two sentences, and the codec's latents are made of one
-            figures.append(listen(source, name, texts, [say(text, seed) for seed, text in enumerate(texts)]))
+            figures.append(listen(source, name, texts, [say(text.text, seed) for seed, text in enumerate(texts)]))
             _write(figures, recipe.bundle)
 
 
 def _write(figures: list[Figures], bundle: Path) -> None:
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     RESULTS.write_text(f"{json.dumps([asdict(item) for item in figures], indent=1)}\n")
-    print(table(figures))
+    print(f"{table(figures)}\n\n{bars(figures)}")
     card = bundle / "MODEL_CARD.md"
-    block = f"{_BEGIN}\n{table(figures)}\n{_END}"
+    block = f"{_BEGIN}\n{table(figures)}\n\n{bars(figures)}\n{_END}"
     card.write_text(re.sub(f"{_BEGIN}.*{_END}", block, card.read_text(), flags=re.DOTALL))

@@ -1,4 +1,4 @@
-"""What the judges say about a voice, and the table of it; without torch, so that anybody can print it."""
+"""What the judges say about a voice, the table of it, and the bars; without torch, so that anybody can print it."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,8 @@ class Figures:
         source: `voice`, `codec` or `teacher`.
         sentences: name of the list.
         count: utterances heard.
-        wer_base, wer_tiny: word error of Whisper base and tiny.en, in percent.
+        wer_base, wer_tiny: word error of Whisper base and tiny.en against the spoken form, in percent.
+        wer_written: word error of Whisper base against the text as written, after Whisper's normalization, in percent.
         mos: mean DistillMOS.
     """
 
@@ -20,13 +21,61 @@ class Figures:
     count: int
     wer_base: float
     wer_tiny: float
+    wer_written: float
     mos: float
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What a figure of the voice must reach.
+
+    Attributes:
+        sentences: name of the list.
+        measure: attribute of `Figures`.
+        limit: the figure at which it is reached.
+        name: what it is called in a report.
+    """
+
+    sentences: str
+    measure: str
+    limit: float
+    name: str
+
+    def holds(self, figures: Figures) -> bool:
+        """Return whether it is reached: opinions from below, errors from above."""
+        value = getattr(figures, self.measure)
+        return bool(value >= self.limit if self.measure == "mos" else value <= self.limit)
+
+    def report(self, figures: Figures) -> str:
+        """Return a line that says so."""
+        sign, unit = (">=", "") if self.measure == "mos" else ("<=", " %")
+        verdict = "pass" if self.holds(figures) else "FAIL"
+        value = getattr(figures, self.measure)
+        return f"| {self.name} | {self.sentences} | {sign} {self.limit:.1f}{unit} | {value:.2f}{unit} | {verdict} |"
+
+
+BARS = (
+    Bar("eval-20", "wer_base", 3.0, "word error, Whisper base"),
+    Bar("agent-200", "wer_base", 5.0, "word error, Whisper base, spoken form"),
+    Bar("eval-20", "mos", 4.0, "DistillMOS"),
+)
 
 
 def table(figures: list[Figures]) -> str:
     """Return the figures as a Markdown table."""
-    lines = ["| what | sentences | heard | WER base % | WER tiny.en % | DistillMOS |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| what | sentences | heard | WER base % | WER tiny.en % | as written % | DistillMOS |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for item in figures:
-        numbers = f"{item.count} | {item.wer_base:.1f} | {item.wer_tiny:.1f} | {item.mos:.2f}"
-        lines.append(f"| {item.source} | {item.sentences} | {numbers} |")
+        errors = f"{item.wer_base:.1f} | {item.wer_tiny:.1f} | {item.wer_written:.1f}"
+        lines.append(f"| {item.source} | {item.sentences} | {item.count} | {errors} | {item.mos:.2f} |")
+    return "\n".join(lines)
+
+
+def bars(figures: list[Figures]) -> str:
+    """Return the bars of the voice, each with what was measured and whether it holds, as a Markdown table."""
+    measured = {item.sentences: item for item in figures if item.source == "voice"}
+    lines = ["| bar | sentences | asked | measured | |", "|---|---|---|---|---|"]
+    lines += [bar.report(measured[bar.sentences]) for bar in BARS if bar.sentences in measured]
     return "\n".join(lines)

@@ -60,8 +60,11 @@ def transcribe(samples_16k: npt.NDArray[np.float32], name: str) -> str:
     return " ".join(segment.text for segment in segments)
 
 
-def word_error(references: list[str], heard: list[str]) -> float:
-    """Return the corpus word error rate after Whisper's English normalization."""
+def written_word_error(references: list[str], heard: list[str]) -> float:
+    """Return the corpus word error rate of the writing after Whisper's English normalization.
+
+    It counts "2:30 pm" for "two thirty p.m." as wrong; `alignment` compares what is spoken.
+    """
     normalize = EnglishTextNormalizer()
     return float(jiwer.wer([normalize(text) for text in references], [normalize(text) for text in heard]))
 

@@ -18,6 +18,8 @@ _TOKEN = re.compile(
     rf"(?P<money>[$€£¥₹]\s?(?:{_NUMBER})(?:\s(?:hundred|thousand|million|billion|trillion)\b)?)"
     r"|(?P<time>\d{1,2}:\d\d(?!\d))"
     r"|(?P<date>\b\d{4}-\d\d-\d\d\b|\b\d{1,2}/\d{1,2}(?:/\d{2,4})?\b)"
+    r"|(?P<day>(?i:\b\d{1,2}(?:st|nd|rd|th)?\s(?:of\s)?(?:jan|febr)uary\b"
+    r"|\b\d{1,2}(?:st|nd|rd|th)?\s(?:of\s)?(?:march|april|may|june|july|august|(?:septem|octo|novem|decem)ber)\b))"
     r"|(?P<ordinal>(?:\d+,)*\d+(?:st|nd|rd|th)\b)"
     r"|(?P<decade>\d{2,4}'?s\b)"
     r"|(?P<points>\d+(?:\.\d+){2,})"
@@ -46,6 +48,14 @@ _SPELLED_OUT = {
     "c": "c|celsius", "min": "minutes", "h": "h|hour", "k": "k|thousand", "x": "x|by|times", "tbsp": "tablespoons",
     "tsp": "teaspoons", "approx": "approximately", "jpeg": "j peg", "ii": "i i|two", "iv": "i v|four",
     "vs": "versus",
+}  # fmt: skip
+# Words that sound the same: no recognizer can tell which was said.
+_HOMOPHONES = {
+    "for": "four", "four": "for", "to": "two", "two": "to", "too": "to|two", "our": "are", "are": "our", "ate": "eight",
+    "right": "write", "write": "right", "know": "no", "knew": "new", "pie": "pi", "be": "b", "bee": "b", "why": "y",
+    "you": "u", "see": "c", "theatre": "theater", "won": "one", "buy": "by", "by": "buy",
+    "here": "hear", "hear": "here", "their": "there", "there": "their", "wood": "would", "would": "wood", "sea": "see",
+    "weak": "week",
 }  # fmt: skip
 _CONTRACTIONS = (
     ("won't", "will not"), ("can't", "can not"), ("cannot", "can not"), ("n't", " not"), ("'re", " are"),
@@ -113,6 +123,12 @@ def _date(text: str) -> Iterable[str]:
     return readings
 
 
+def _day(text: str) -> Iterable[str]:
+    day, month = int(re.sub(r"\D", "", text)), text.split()[-1]
+    ordinal = number_words(day, "ordinal")
+    return [f"the {ordinal} of {month}", f"{ordinal} of {month}", f"{number_words(day)} {month}"]
+
+
 def _ordinal(text: str) -> Iterable[str]:
     return [number_words(int(re.sub(r"\D", "", text)), "ordinal")]
 
@@ -132,7 +148,7 @@ def _number(text: str) -> list[str]:
     if "." in text:
         text = text if text[0].isdigit() else f"0{text}"
         decimal = decimal_words(text)
-        return [decimal, decimal_words(text, "oh"), decimal.removeprefix("zero "), pair_words(text.replace(".", ""))]
+        return [decimal, decimal_words(text, "oh"), decimal.removeprefix("zero "), pair_words(re.sub(r"\D", "", text))]
     digits = text.replace(",", "")
     value, cardinal = int(digits), number_words(int(digits))
     readings = [
@@ -150,8 +166,8 @@ def _number(text: str) -> list[str]:
 
 
 def _word(text: str) -> Iterable[str]:
-    known = _SPELLED_OUT.get(text.casefold())
-    readings = [text, *(known.split("|") if known else ())]
+    known = [table[text.casefold()] for table in (_SPELLED_OUT, _HOMOPHONES) if text.casefold() in table]
+    readings = [text, *(reading for item in known for reading in item.split("|"))]
     letters = " ".join(text)
     is_capital = text[0].isupper() and len(text) <= _LONGEST_SPELLED and text.isalpha()
     return [*readings, letters] if is_capital else readings
@@ -165,6 +181,7 @@ _READ: dict[str, Callable[[str], Iterable[str]]] = {
     "money": _money,
     "time": _time,
     "date": _date,
+    "day": _day,
     "ordinal": _ordinal,
     "decade": _decade,
     "points": _points,

@@ -20,6 +20,11 @@ _MONTHS = {
     "Jan": "January", "Feb": "February", "Mar": "March", "Apr": "April", "Jun": "June", "Jul": "July", "Aug": "August",
     "Sep": "September", "Sept": "September", "Oct": "October", "Nov": "November", "Dec": "December",
 }  # fmt: skip
+_MONTH_NAMES = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
+_LONGEST_MONTH = 31
 _STATES = {
     "AL": "Alabama", "AK": "Alaska", "AZ": "Arizona", "AR": "Arkansas", "CA": "California", "CO": "Colorado",
     "CT": "Connecticut", "DE": "Delaware", "DC": "D.C.", "FL": "Florida", "GA": "Georgia", "HI": "Hawaii",
@@ -51,6 +56,14 @@ def unit(match: re.Match[str]) -> str:
     number, short = match.groups()
     name = _UNITS[short]
     return f"{number} {name if number == '1' else _PLURALS.get(name, f'{name}s')}"
+
+
+def numeric_date(match: re.Match[str]) -> str:
+    """Read "on 3/4" as a day, where there is such a day; otherwise it would be a fraction."""
+    word, month, day = match.groups()
+    if not (0 < int(month) <= len(_MONTH_NAMES) and 0 < int(day) <= _LONGEST_MONTH):
+        return match.group()
+    return f"{word} {_MONTH_NAMES[int(month) - 1]} {day}"
 
 
 def coins(match: re.Match[str]) -> str:

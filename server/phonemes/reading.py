@@ -148,6 +148,7 @@ _SHORT_FORMS = _rules(
     (rf"(?<![\w.,])(\d[\d,.]*)({_UNIT})\b", abbreviations.unit),
     (rf"(?<![\w.,])(\d[\d,.]*)\s(?!in\b|ft\b)({_UNIT})\b(?!\s[A-Z\d])", abbreviations.unit),
     (r"\b([Aa]n?)\s(\d+)/(5|10|100)\b", r"\1 \2 out of \3"),
+    (r"\b([Oo]n|[Uu]ntil|[Dd]ue|[Ss]ince) (\d{1,2})/(\d{1,2})(?![\w/])", abbreviations.numeric_date),
     (r"(?<=\d)\s?[-—]\s?(?=\d+(?:\.\d+)?\s?=)", " minus "),
     (r"(?<=\d)/(?=\d+\s?=)", " divided by "),
     (r"(?<![\d:.])(\d+):(\d)(?![\w:])", r"\1 to \2"),

@@ -148,6 +148,7 @@ def test_numbers(written: str, spoken: str) -> None:
         ("A-Z, Ext. 42, p. 12", "A to Z, extension 42, page 12"),
         ("fruit, e.g. apples, i.e. food", "fruit, for example apples, that is food"),
         ("UTC-5", "UTC minus 5"),
+        ("due on 3/4, add 3/4 cup, on 13/40", "due on March 4, add 3/4 cup, on 13/40"),
         ("a != b && c == d", "a is not b and c equals d"),
     ],
 )
