@@ -1,6 +1,6 @@
 """A server on a Fish Speech bundle: text and voice in through a socket, the original's audio out."""
 
-import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,52 +10,36 @@ import pytest
 from google.protobuf import timestamp_pb2
 from grpc import aio
 from numpy.typing import NDArray
-from safetensors.torch import load_file
 
 from antiphon.v1 import text_to_speech_service_pb2 as messages
 from antiphon.v1 import voice_pb2
 from antiphon.v1.text_to_speech_service_pb2_grpc import TextToSpeechServiceStub
 from antiphon_client.aio import AsyncClient
 from antiphon_client.options import Encoding, SpeechOptions
-from build_engines.fish_speech import bundle as bundle_module
-from build_engines.fish_speech.bundle import BuiltInVoice, FishBundle
-from build_engines.fish_speech.checkpoint import FishCheckpoint
-from build_engines.fish_speech.codec_checkpoint import load_codec
-from build_engines.fish_speech.codec_config import codec_config
-from build_engines.fish_speech.talker_checkpoint import load_talker
-from build_engines.fish_speech.talker_config import TokenIds, talker_config
 from server.app import App
-from server.config import EngineSettings, ListenSettings, Settings
-
-DATA = Path(__file__).parents[2] / "data/fish_speech_1_5"
-RECORDED = json.loads((DATA / "e2e/e2e.json").read_text())
-DESCRIPTION = {"language_codes": ["en"], "gender": "neutral", "description": "The recorded reference."}
+from server.config import EngineSettings, ListenSettings, SegmentSettings, Settings
+from tests.server.fish_speech.recorded_bundle import DATA, RECORDED, recorded_checkpoint, write_recorded_bundle
+from trt_engines.onnx_runtime.prefill_runner import PrefillRunner, PromptPart
 
 
 @pytest.fixture(scope="module")
 def bundle_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle of the recorded run: its networks, its reference as a voice, its greedy sampling as the default."""
     bundle = tmp_path_factory.mktemp("fish") / "bundle"
-    config = talker_config(json.loads((DATA / "e2e/config.json").read_text()), "config.json")
-    talker = load_talker(load_file(DATA / "e2e/state_dict.safetensors"), config, TokenIds(611, 603))
-    sizes = codec_config(json.loads((DATA / "codec_tiny/config.json").read_text()))
-    codec = load_codec(load_file(DATA / "codec_tiny/state_dict.safetensors"), sizes, "codec")
-    files = (DATA / "tokenizer/tokenizer.tiktoken", DATA / "tokenizer/special_tokens.json")
-    with np.load(DATA / "e2e/e2e.npz") as arrays:
-        codes = np.ascontiguousarray(arrays["reference_codes"].T)
-    voice = BuiltInVoice(DESCRIPTION, [(RECORDED["reference_text"], codes)])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bundle_module, "_REFERENCE_S", (0.3, 60.0))  # the recorded one is short
-        patch.setitem(bundle_module._PARAM_RANGES, "temperature", (1e-5, 1e-5, 1.0))
-        FishBundle("fish-test", FishCheckpoint(talker, codec, files), {"recorded": voice}).write(bundle)
+    write_recorded_bundle(bundle, recorded_checkpoint())
     return bundle
 
 
-def _app(bundle_dir: Path) -> App:
+def _app(bundle_dir: Path, prefix_cache_bytes: int = 1 << 20, first_bytes: int = 24) -> App:
     engine = EngineSettings(
-        bundle_dir=str(bundle_dir), slot_count=2, threads=1, voices_dir=str(bundle_dir.parent / "made")
+        bundle_dir=str(bundle_dir),
+        slot_count=2,
+        threads=1,
+        voices_dir=str(bundle_dir.parent / "made"),
+        prefix_cache_bytes=prefix_cache_bytes,
     )
-    return App(Settings(listen=ListenSettings(port=0, metrics_port=-1), engine=engine))
+    segments = SegmentSettings(max_bytes=RECORDED["chunk_length"], first_bytes=first_bytes)
+    return App(Settings(listen=ListenSettings(port=0, metrics_port=-1), engine=engine, segments=segments))
 
 
 async def _hear(app: App, voice: str, text: str = RECORDED["segments"][0]["text"]) -> NDArray[np.float32]:
@@ -89,13 +73,36 @@ async def test_a_client_hears_what_the_original_speaks(bundle_dir: Path) -> None
     np.testing.assert_allclose(samples, _recorded("segment0_clean_audio"), atol=1e-5)
 
 
-async def test_a_second_segment_keeps_the_first_in_its_context(bundle_dir: Path) -> None:
+@pytest.mark.parametrize("first_bytes", [0, 24], ids=["as the original", "early"])
+async def test_a_second_segment_keeps_the_first_in_its_context(bundle_dir: Path, first_bytes: int) -> None:
     """What the original speaks after its own first segment is heard after ours; it was recorded for 14 frames."""
     first, second = _recorded("segment0_clean_audio"), _recorded("segment1_clean_audio")
-    async with _app(bundle_dir) as app:
+    async with _app(bundle_dir, first_bytes=first_bytes) as app:
         samples = await _hear(app, "recorded", RECORDED["text"])
     np.testing.assert_allclose(samples[: len(first)], first, atol=1e-5)
     np.testing.assert_allclose(samples[len(first) : len(first) + len(second)], second, atol=1e-5)
+
+
+@pytest.mark.parametrize(("prefix_cache_bytes", "computed"), [(1 << 20, [1, 0]), (0, [1, 1])], ids=["kept", "none"])
+async def test_the_rows_of_a_voice_are_computed_once_if_that_is_set(
+    bundle_dir: Path, monkeypatch: pytest.MonkeyPatch, prefix_cache_bytes: int, computed: list[int]
+) -> None:
+    """The second utterance of a voice copies its first chunk of 64 rows, unless no memory is set aside for that."""
+    starts: list[int] = []
+    run = PrefillRunner.run
+
+    def note(runner: PrefillRunner, parts: Sequence[PromptPart]) -> None:
+        starts.extend(part.start for part in parts)
+        run(runner, parts)
+
+    monkeypatch.setattr(PrefillRunner, "run", note)
+    async with _app(bundle_dir, prefix_cache_bytes) as app:
+        counts = []
+        for _ in range(2):
+            starts.clear()
+            await _hear(app, "recorded")
+            counts.append(starts.count(0))
+    assert counts == computed
 
 
 async def test_a_voice_made_of_the_recorded_reference_speaks_like_it(bundle_dir: Path) -> None:
