@@ -21,12 +21,12 @@ import onnx
 from build_engines.tensorrt.build_plans import vocode_frame_counts
 from build_engines.tensorrt.engine_layers import engine_layers
 from build_engines.tensorrt.plan_builder import PlanBuilder
-from build_engines.tensorrt.plan_options import PlanOptions
+from build_engines.tensorrt.plan_options import PlanOptions, encode_profile
 from build_engines.tensorrt.tensorrt_graph import Operation, tensorrt_graph
 from trt_engines.manifest_loading import read_manifest
 from trt_engines.tensorrt.flavor import load_flavor
 from trt_engines.tensorrt.log import tensorrt_log
-from trt_engines.tensorrt.plan_manifest import PlanProfile
+from trt_engines.tensorrt.plan_manifest import PlanProfile, graph_names
 
 
 def main() -> None:
@@ -41,7 +41,7 @@ def main() -> None:
     if options.operation:
         print(json.dumps(_built(options)))
         return
-    for operation in get_args(Operation):
+    for operation in graph_names(read_manifest(options.bundle / "manifest.json")):
         command = [sys.executable, "-m", "benchmarks.compile_plans", *sys.argv[1:], "--operation", operation]
         made = subprocess.run(command, capture_output=True, text=True, check=False)
         failed = f"{operation}: failed\n{made.stderr[-2000:]}"
@@ -50,14 +50,15 @@ def main() -> None:
 
 def _built(options: argparse.Namespace) -> dict[str, Any]:
     manifest = read_manifest(options.bundle / "manifest.json")
-    names = {"prefill": manifest.prefill.graph, "step": manifest.step.graph, "vocode": manifest.vocode.graph}
     profiles = {
         "prefill": PlanProfile(1, manifest.prefill.chunk_rows),
         "step": PlanProfile(options.rows, 1),
         "vocode": PlanProfile(options.rows, vocode_frame_counts(manifest)[0]),
     }
+    if manifest.reference is not None:
+        profiles["encode"] = encode_profile(manifest.reference)
     started = time.perf_counter()
-    model = onnx.load(options.bundle / names[options.operation])
+    model = onnx.load(options.bundle / graph_names(manifest)[options.operation])
     graph = tensorrt_graph(model, options.operation, "float16", options.max_positions or manifest.max_positions)
     del model
     converted = time.perf_counter()

@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from build_engines.selftest.cache_in_place import cache_in_place
 from build_engines.selftest.correctness import correctness
+from build_engines.selftest.encoding import encoding
 from build_engines.selftest.finding import Finding
 from build_engines.selftest.report import write_report
 from build_engines.selftest.speed import Speed
 from build_engines.selftest.spoken_prompts import SpokenPrompts
+from build_engines.selftest.step_weights import product_weight_count
 from build_engines.tensorrt.build_plans import build_plans
 from build_engines.tensorrt.plan_options import PlanOptions
 from trt_engines.base import Engine
@@ -19,10 +22,12 @@ from trt_engines.cuda.open_driver import open_driver
 from trt_engines.engine_options import Backend, EngineOptions
 from trt_engines.load import load_engine
 from trt_engines.manifest import Manifest
+from trt_engines.manifest_loading import load_manifest
 from trt_engines.tensorrt.talker import TensorrtTalker
 
 _COPY_BYTES = 1 << 28
 _COPIES = 10
+_HALF_BYTES = 2  # plans are float16 unless asked otherwise
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,8 @@ class Selftest:
         if driver is not None:
             machine |= {"GPU": f"{driver.gpu().name} ({driver.gpu().architecture})", "CUDA through": driver.name}
             self._build()
+        if load_manifest(self.bundle_dir).reference is None:
+            machine |= {"encode": "not tested, the bundle has no graph that encodes reference audio"}
         options = EngineOptions(self.slot_count, backend=self.backend, plans_dir=self.plans_dir)
         engine = load_engine(self.bundle_dir, options)
         try:
@@ -80,21 +87,30 @@ class Selftest:
         prompts = SpokenPrompts.load(self.bundle_dir, engine.manifest)
         if isinstance(engine.talker, TensorrtTalker):
             yield Finding("batch buckets without a captured graph", len(engine.talker.uncaptured_buckets), limit=0)
+            yield from cache_in_place(engine.talker, prompts, engine.manifest.kv.layers)
         reference = load_engine(self.bundle_dir, EngineOptions(slot_count=1, threads=1))
         try:
             yield from correctness(engine, reference, prompts)
+            spec = engine.manifest.reference
+            if spec is not None and engine.reference_encoder is not None and reference.reference_encoder is not None:
+                yield from encoding(engine.reference_encoder, reference.reference_encoder, spec)
         finally:
             reference.close()
-        weight_bytes = (self.bundle_dir / engine.manifest.step.graph).stat().st_size
-        bytes_per_s = 0.0 if driver is None else measured_bytes_per_s(driver)
-        positions = len(prompts.row_ids)
-        step_bytes = _step_bytes(engine.manifest, weight_bytes, positions)
+        if driver is None:
+            bytes_per_s = 0.0
+        else:
+            with driver.attached():
+                bytes_per_s = measured_bytes_per_s(driver)
+        weight_bytes = product_weight_count(self.bundle_dir / engine.manifest.step.graph) * _HALF_BYTES
+        step_bytes = _step_bytes(engine.manifest, weight_bytes, len(prompts.row_ids))
         yield from Speed(engine, prompts, step_bytes, bytes_per_s).findings()
 
 
 def _step_bytes(manifest: Manifest, weight_bytes: int, positions: int) -> Callable[[int], int]:
     """Return what a step of so many rows reads at least: its weights once, and the used part of every cache."""
-    return lambda rows: weight_bytes + rows * positions * manifest.kv.bytes_per_position // 2  # half precision
+    kv = manifest.kv
+    position_bytes = 2 * kv.layers * kv.heads * kv.head_dim * _HALF_BYTES
+    return lambda rows: weight_bytes + rows * positions * position_bytes
 
 
 def measured_bytes_per_s(driver: CudaDriver, copy_bytes: int = _COPY_BYTES) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from build_engines.golden_utterance import GoldenUtterance
 from trt_engines.base import PrefillChunk, StepFrame, StepRequest, Talker
 from trt_engines.manifest import Manifest
 
@@ -35,10 +36,9 @@ class SpokenPrompts:
         Raises:
             FileNotFoundError: the bundle has none.
         """
-        talker, vocode = (np.load(bundle_dir / "golden" / f"{name}.npz") for name in ("talker", "vocode"))
-        rows = np.full((len(talker["prompt"]) + 1, len(manifest.row.columns)), -1, np.int32)
-        rows[:-1, 0], rows[-1] = talker["prompt"], talker["rows"][0]
-        return cls(rows, vocode["frames"], tuple(map(float, talker["params"])), manifest.prefill.chunk_rows)
+        golden = GoldenUtterance.load(bundle_dir)
+        rows = np.concatenate([golden.prompt, golden.inputs[:1]])
+        return cls(rows, golden.frames, tuple(map(float, golden.params)), manifest.prefill.chunk_rows)
 
     def prefill(self, talker: Talker, slot: int, skipped_rows: int = 0) -> None:
         """Put the prompt, without its first rows, into a slot."""

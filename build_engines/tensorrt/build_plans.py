@@ -11,7 +11,13 @@ from typing import get_args
 import onnx
 
 from build_engines.tensorrt.plan_builder import PlanBuilder, Progress
-from build_engines.tensorrt.plan_options import PlanOptions, prefill_profiles, step_profiles, vocode_profiles
+from build_engines.tensorrt.plan_options import (
+    PlanOptions,
+    encode_profile,
+    prefill_profiles,
+    step_profiles,
+    vocode_profiles,
+)
 from build_engines.tensorrt.tensorrt_graph import Operation, tensorrt_graph
 from trt_engines.cuda.open_driver import open_driver
 from trt_engines.errors import BackendError, ManifestError
@@ -23,6 +29,7 @@ from trt_engines.tensorrt.plan_manifest import (
     PlanFile,
     PlanManifest,
     PlanProfile,
+    graph_names,
     read_plan_manifest,
     write_plan_manifest,
 )
@@ -61,7 +68,7 @@ def build_plans(
     directory.mkdir(parents=True, exist_ok=True)
     plan_builder = PlanBuilder(flavor, options, options.targets, directory / TIMING_CACHE, progress)
     job = _Job(bundle_dir, directory, manifest, plan_builder, architectures, report)
-    prefill, step, vocode = (job.plan(operation) for operation in get_args(Operation))
+    built = {operation: job.plan(operation) for operation in get_args(Operation) if operation in graph_names(manifest)}
     plans = PlanManifest(
         schema_version=PLAN_SCHEMA_VERSION,
         bundle_id=manifest.id,
@@ -71,9 +78,10 @@ def build_plans(
         precision=options.precision,
         max_positions=job.max_positions,
         build_flags=options.flags,
-        prefill=prefill,
-        step=step,
-        vocode=vocode,
+        prefill=built["prefill"],
+        step=built["step"],
+        vocode=built["vocode"],
+        encode=built.get("encode"),
     )
     write_plan_manifest(plans, directory)
     return plans
@@ -96,11 +104,7 @@ class _Job:
 
     def plan(self, operation: Operation) -> PlanFile:
         """Return the plan of one operation, built or kept."""
-        graph_name = {
-            "prefill": self.manifest.prefill.graph,
-            "step": self.manifest.step.graph,
-            "vocode": self.manifest.vocode.graph,
-        }[operation]
+        graph_name = graph_names(self.manifest)[operation]
         profiles = self._profiles(operation)
         key = self._build_key(operation, graph_name, profiles)
         kept = self._kept(operation, key)
@@ -125,6 +129,8 @@ class _Job:
             return prefill_profiles(min(self.manifest.prefill.chunk_rows, self.max_positions))
         if operation == "step":
             return step_profiles(self.plan_builder.options.slot_count)
+        if operation == "encode" and self.manifest.reference is not None:
+            return (encode_profile(self.manifest.reference),)
         return vocode_profiles(self.plan_builder.options.vocode_rows, vocode_frame_counts(self.manifest))
 
     def _build_key(self, operation: Operation, graph_name: str, profiles: tuple[PlanProfile, ...]) -> str:
@@ -133,15 +139,17 @@ class _Job:
         parts = [
             GRAPH_FORM, operation, self.manifest.hashes[graph_name], flavor.name, flavor.version, self.architectures,
             options.precision, self.max_positions, options.optimization_level, options.workspace_bytes, options.flags,
-            [(profile.rows, profile.steps) for profile in profiles],
+            [(profile.rows, profile.steps, profile.least_steps) for profile in profiles],
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def _kept(self, operation: Operation, key: str) -> PlanFile | None:
         """Return the plan that is there already, if it is what a build would make."""
         try:
-            known = read_plan_manifest(self.directory).plans[operation]
+            known = read_plan_manifest(self.directory).plans.get(operation)
         except ManifestError:
+            return None
+        if known is None:
             return None
         path = self.directory / known.file
         is_good = known.build_key == key and path.exists() and file_hash(path) == known.sha256

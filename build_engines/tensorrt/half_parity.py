@@ -12,6 +12,7 @@ import onnxruntime as ort
 from onnx import helper
 
 from build_engines.errors import ParityError
+from build_engines.golden_utterance import GoldenUtterance
 from build_engines.tensorrt.half_precision import half_precision
 from build_engines.tensorrt.log_mel import mel_distance_db
 from build_engines.tensorrt.plain_weights import plain_weights
@@ -41,9 +42,8 @@ def half_parity(bundle_dir: Path) -> tuple[ParitySpec, ...]:
         FileNotFoundError: it has no golden vectors.
         ParityError: half precision changes more than is allowed.
     """
-    manifest = load_manifest(bundle_dir)
-    talker, vocode = (np.load(bundle_dir / "golden" / f"{name}.npz") for name in ("talker", "vocode"))
-    results = (*_compare_talker(bundle_dir, manifest, talker), _compare_vocoder(bundle_dir, manifest, vocode))
+    manifest, golden = load_manifest(bundle_dir), GoldenUtterance.load(bundle_dir)
+    results = (*_compare_talker(bundle_dir, manifest, golden), _compare_vocoder(bundle_dir, manifest, golden))
     failed = [result for result in results if not result.worst_error <= result.tolerance]
     if failed:
         lines = "; ".join(
@@ -63,6 +63,7 @@ class _Side:
         options.intra_op_num_threads = 1
         options.log_severity_level = 3
         self._session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        self._inputs = {item.name for item in self._session.get_inputs()}
         self._outputs = [item.name for item in self._session.get_outputs()]
         self._kept: Arrays = {}
         self._heads = heads
@@ -81,8 +82,9 @@ class _Side:
         self._kept |= {name: array for name, array in other._kept.items() if name in self._kept}
 
     def run(self, feeds: Mapping[str, npt.NDArray[Any]]) -> Arrays:
-        """Run one call and carry over what the graph updates."""
-        made = dict(zip(self._outputs, self._session.run(None, {**feeds, **self._kept}), strict=True))
+        """Run one call, of which the graph takes what it knows, and carry over what it updates."""
+        taken = {name: array for name, array in feeds.items() if name in self._inputs}
+        made = dict(zip(self._outputs, self._session.run(None, {**taken, **self._kept}), strict=True))
         self._kept = {name: made[f"{name}_out"] for name in self._kept}
         return made
 
@@ -94,28 +96,25 @@ def _sides(path: Path) -> tuple[_Side, _Side, tuple[str, ...]]:
     return _Side(plain_weights(model), half.heads), _Side(half.model, half.heads), half.heads
 
 
-def _compare_talker(bundle_dir: Path, manifest: Manifest, golden: Mapping[str, npt.NDArray[Any]]) -> list[ParitySpec]:
-    prompt, rows = golden["prompt"], golden["rows"]
-    capacity = len(prompt) + len(rows)
+def _compare_talker(bundle_dir: Path, manifest: Manifest, golden: GoldenUtterance) -> list[ParitySpec]:
     prefills = _sides(bundle_dir / manifest.prefill.graph)[:2]
     *steps, heads = _sides(bundle_dir / manifest.step.graph)
-    row_ids = np.full((1, len(prompt), rows.shape[1]), -1, np.int32)
-    row_ids[0, :, 0] = prompt
-    zero, count = np.zeros(1, np.int32), np.full(1, len(prompt), np.int32)
+    count = np.full(1, len(golden.prompt), np.int32)
     for prefill, step in zip(prefills, steps, strict=True):
-        prefill.start(capacity)
-        step.start(capacity)
-        prefill.run({"row_ids": row_ids, "row_count": count, "position": zero})
+        prefill.start(len(golden.prompt) + len(golden.inputs))
+        step.start(len(golden.prompt) + len(golden.inputs))
+        prefill.run({"row_ids": golden.prompt[None], "row_count": count, "position": np.zeros(1, np.int32)})
         step.take(prefill)
     tally = _Tally()
-    for index in range(len(rows) - 1):
+    for index, row_ids in enumerate(golden.inputs):
         feeds = {
-            "row_ids": rows[index : index + 1],
+            "row_ids": row_ids[None],
             "position": count + np.int32(index),
-            "prompt": prompt[None].astype(np.int32),
+            "active": np.ones(1, np.bool_),
+            "prompt": golden.prompt[None, :, 0],
             "prompt_count": count,
-            "params": golden["params"][None],
-            "random": golden["random"][index : index + 1],
+            "params": golden.params[None],
+            "random": golden.random[index : index + 1],
         }
         full, half = (step.run(feeds) for step in steps)
         tally.add(full, half, heads)
@@ -156,14 +155,16 @@ class _Tally:
         ]
 
 
-def _compare_vocoder(bundle_dir: Path, manifest: Manifest, golden: Mapping[str, npt.NDArray[Any]]) -> ParitySpec:
+def _compare_vocoder(bundle_dir: Path, manifest: Manifest, golden: GoldenUtterance) -> ParitySpec:
     """Render the golden frames in one call; the float32 side is not the golden samples, whose cuts may differ."""
-    frames, lookahead = golden["frames"], manifest.vocode.lookahead_frames
+    frames, lookahead = golden.frames, manifest.vocode.lookahead_frames
     padded = np.concatenate([frames, np.zeros((lookahead, frames.shape[1]), frames.dtype)])[None]
-    feeds: Arrays = {"frames": padded}
-    if manifest.vocode.kind == "state":
-        feeds |= {"count": np.full(1, len(frames), np.int32), "is_last": np.ones(1, np.bool_)}
-        feeds["seed"] = np.asarray([golden["seed"]], np.int32)
+    feeds: Arrays = {
+        "frames": padded,
+        "count": np.full(1, len(frames), np.int32),
+        "is_last": np.ones(1, np.bool_),
+        "seed": np.asarray([golden.seed], np.int32),
+    }
     made = []
     for side in _sides(bundle_dir / manifest.vocode.graph)[:2]:
         side.start(0)

@@ -7,17 +7,19 @@ import onnxruntime as ort
 from onnx import helper, numpy_helper
 
 from build_engines.graph.quantization import BlockFormat
+from build_engines.tensorrt.inlined_functions import inlined_functions
 
 
 def plain_weights(model: onnx.ModelProto) -> onnx.ModelProto:
     """Return the model with whatever depends on weights alone already computed.
 
     That undoes every storage format: float16, 8 bits in blocks, and ONNX Runtime's MatMulNBits, which becomes MatMul.
+    Functions that the model defines are written out, so that standard operators are left.
     """
     plain = without_weights(model)
     graph = plain.graph
     stored = {tensor.name: tensor for tensor in model.graph.initializer}
-    nodes = [_plain_product(node, stored) for node in graph.node]
+    nodes = [_plain_product(node, stored) for node in inlined_functions(model, stored)]
     folding = _depending_on(nodes, set(stored))
     kept = [node for node in nodes if not any(node is folded for folded in folding)]
     wanted = {name for node in kept for name in node.input} | {item.name for item in graph.output}

@@ -15,7 +15,7 @@ from trt_engines.tensorrt.log import tensorrt_log
 from trt_engines.tensorrt.plan_manifest import PlanProfile
 
 _ROW_AXES = ("B", "N")
-_STEP_AXES = ("L", "F")
+_STEP_AXES = ("L", "F", "S")
 _EXTERNAL_DATA_BYTES = 1 << 20
 
 Progress = Callable[[str, int, int], None]
@@ -113,7 +113,7 @@ class PlanBuilder:
 
 
 def profile_shapes(model: onnx.ModelProto, profile: PlanProfile) -> dict[str, tuple[int, ...]]:
-    """Return the shape of every input of a graph under a profile."""
+    """Return the largest shape of every input of a graph under a profile."""
     sizes = dict.fromkeys(_ROW_AXES, profile.rows) | dict.fromkeys(_STEP_AXES, profile.steps)
     shapes = {}
     for item in model.graph.input:
@@ -123,8 +123,11 @@ def profile_shapes(model: onnx.ModelProto, profile: PlanProfile) -> dict[str, tu
 
 
 def _profile(profile: Any, model: onnx.ModelProto, shape: PlanProfile) -> Any:  # noqa: ANN401
-    for name, sizes in profile_shapes(model, shape).items():
-        profile.set_shape(name, sizes, sizes, sizes)
+    largest = profile_shapes(model, shape)
+    smallest = profile_shapes(model, PlanProfile(shape.rows, shape.least_steps or shape.steps))
+    for name, sizes in largest.items():
+        usual = tuple((least + most) // 2 for least, most in zip(smallest[name], sizes, strict=True))
+        profile.set_shape(name, smallest[name], usual, sizes)
     return profile
 
 

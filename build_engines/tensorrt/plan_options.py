@@ -1,7 +1,9 @@
 """What a build may choose."""
 
+import math
 from dataclasses import dataclass
 
+from trt_engines.manifest import ReferenceSpec
 from trt_engines.tensorrt.buckets import row_buckets
 from trt_engines.tensorrt.flavor import FlavorName
 from trt_engines.tensorrt.plan_manifest import PlanProfile, Precision
@@ -57,6 +59,12 @@ def prefill_profiles(chunk_rows: int) -> tuple[PlanProfile, ...]:
     """One slot at a time: a short chunk and a whole one."""
     lengths = sorted({min(_SHORT_PREFILL_ROWS, chunk_rows), chunk_rows})
     return tuple(PlanProfile(1, length) for length in lengths)
+
+
+def encode_profile(reference: ReferenceSpec) -> PlanProfile:
+    """One reference at a time, of any length that the voice takes."""
+    shortest, longest = (seconds * reference.sample_rate_hz for seconds in (reference.min_s, reference.max_s))
+    return PlanProfile(1, math.floor(longest), max(1, math.ceil(shortest)))
 
 
 def vocode_profiles(vocode_rows: int, frame_counts: tuple[int, ...]) -> tuple[PlanProfile, ...]:

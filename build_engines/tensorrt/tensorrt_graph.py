@@ -17,7 +17,7 @@ from build_engines.tensorrt.plain_weights import plain_weights
 from build_engines.tensorrt.precision_rules import reaches
 from trt_engines.tensorrt.plan_manifest import Precision
 
-Operation = Literal["prefill", "step", "vocode"]
+Operation = Literal["prefill", "step", "vocode", "encode"]
 
 _FIXED_AXES = ("T", "P")
 _LARGEST_MEAN = 1e30  # false for NaN and for infinity, with no operator that an optimizer could fold away
@@ -26,8 +26,12 @@ _LARGEST_MEAN = 1e30  # false for NaN and for infinity, with no operator that an
 def tensorrt_graph(
     model: onnx.ModelProto, operation: Operation, precision: Precision, max_positions: int
 ) -> onnx.ModelProto:
-    """Return the graph to build a plan from; `model` is the bundle's and is left alone."""
-    graph = half_precision(model).model if precision == "float16" else plain_weights(model)
+    """Return the graph to build a plan from; `model` is the bundle's and is left alone.
+
+    What encodes reference audio stays float32: it runs once for a voice, and a code that rounding has moved stays.
+    """
+    is_half = precision == "float16" and operation != "encode"
+    graph = half_precision(model).model if is_half else plain_weights(model)
     _fix_positions(graph.graph, max_positions)
     if operation == "step":
         _chain(graph.graph, max_positions - 1)

@@ -1,15 +1,24 @@
 """Plans for the TensorRT double, in a directory as `build_engines` leaves it."""
 
 from pathlib import Path
+from typing import Any
 
 import onnx
 
 from build_engines.tensorrt.build_plans import vocode_frame_counts
-from build_engines.tensorrt.plan_options import prefill_profiles, step_profiles, vocode_profiles
-from build_engines.tensorrt.tensorrt_graph import tensorrt_graph
+from build_engines.tensorrt.plan_options import encode_profile, prefill_profiles, step_profiles, vocode_profiles
+from build_engines.tensorrt.tensorrt_graph import Operation, tensorrt_graph
 from tests.trt_engines.tensorrt_double import double_plan
 from trt_engines.manifest_loading import file_hash, load_manifest
-from trt_engines.tensorrt.plan_manifest import PlanFile, PlanManifest, Precision, write_plan_manifest
+from trt_engines.tensorrt.plan_manifest import (
+    PLAN_SCHEMA_VERSION,
+    PlanFile,
+    PlanManifest,
+    PlanProfile,
+    Precision,
+    graph_names,
+    write_plan_manifest,
+)
 
 
 def write_double_plans(
@@ -19,13 +28,15 @@ def write_double_plans(
     manifest = load_manifest(bundle_dir)
     directory = plans_dir / "tensorrt-sm89"
     directory.mkdir(parents=True)
-    graphs = {"prefill": manifest.prefill.graph, "step": manifest.step.graph, "vocode": manifest.vocode.graph}
-    profiles = {
+    graphs = graph_names(manifest)
+    profiles: dict[Operation, tuple[PlanProfile, ...]] = {
         "prefill": prefill_profiles(manifest.prefill.chunk_rows),
         "step": step_profiles(slot_count),
         "vocode": vocode_profiles(4, vocode_frame_counts(manifest)),
     }
-    files = {}
+    if manifest.reference is not None:
+        profiles["encode"] = (encode_profile(manifest.reference),)
+    files: dict[str, Any] = {"encode": None}
     for operation, shapes in profiles.items():
         model = onnx.load(bundle_dir / graphs[operation])
         graph = tensorrt_graph(model, operation, precision, manifest.max_positions)
@@ -34,7 +45,15 @@ def write_double_plans(
         graph_hash = manifest.hashes[graphs[operation]]
         files[operation] = PlanFile(path.name, file_hash(path), path.stat().st_size, graph_hash, "key", 0.0, shapes)
     plans = PlanManifest(
-        1, manifest.id, "tensorrt", "11.4.0.106", ("sm89",), precision, manifest.max_positions, (), **files
+        PLAN_SCHEMA_VERSION,
+        manifest.id,
+        "tensorrt",
+        "11.4.0.106",
+        ("sm89",),
+        precision,
+        manifest.max_positions,
+        (),
+        **files,
     )
     write_plan_manifest(plans, directory)
     return plans

@@ -21,12 +21,17 @@ from tests.trt_engines.gpu_double import GpuDouble
 from trt_engines.tensorrt.plan_manifest import PlanProfile
 
 WORKSPACE_BYTES = 4096
+_Profile = dict[str, tuple[list[int], list[int]]]  # smallest and largest shape of each input
 _DTYPES = {"float": "float32", "float16": "float16", "int32": "int32", "int64": "int64", "bool": "bool"}
 
 
 def double_plan(model: onnx.ModelProto, profiles: Sequence[PlanProfile]) -> bytes:
     """Return the bytes that the double takes for a plan."""
-    shapes = [profile_shapes(model, profile) for profile in profiles]
+    shapes = []
+    for profile in profiles:
+        largest = profile_shapes(model, profile)
+        smallest = profile_shapes(model, PlanProfile(profile.rows, profile.least_steps or profile.steps))
+        shapes.append({name: (smallest[name], sizes) for name, sizes in largest.items()})
     return json.dumps(shapes).encode() + b"\n" + model.SerializeToString()
 
 
@@ -112,7 +117,7 @@ class _Runtime:
 
 
 class _Engine:
-    def __init__(self, api: TensorrtDouble, log: Any, profiles: list[dict[str, list[int]]], model: bytes) -> None:
+    def __init__(self, api: TensorrtDouble, log: Any, profiles: list[_Profile], model: bytes) -> None:
         self.api = api
         self.log = log
         self.profiles = profiles
@@ -156,7 +161,7 @@ class _Engine:
 class _Context:
     def __init__(self, engine: _Engine) -> None:
         self._engine = engine
-        self._profile: dict[str, list[int]] | None = None
+        self._profile: _Profile | None = None
         self._workspace = 0
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._addresses: dict[str, int] = {}
@@ -175,7 +180,8 @@ class _Context:
     def set_input_shape(self, name: str, shape: tuple[int, ...]) -> bool:
         assert self._profile is not None
         self._shapes[name] = shape
-        return list(shape) == list(self._profile[name])
+        smallest, largest = self._profile[name]
+        return all(least <= size <= most for least, size, most in zip(smallest, shape, largest, strict=True))
 
     def set_tensor_address(self, name: str, address: int) -> bool:
         self._addresses[name] = address
@@ -183,6 +189,14 @@ class _Context:
 
     def infer_shapes(self) -> list[str]:
         return [name for name in self._engine.inputs if name not in self._shapes]
+
+    def get_tensor_shape(self, name: str) -> tuple[int, ...]:
+        """Run on zeros, which has the same shapes, and look."""
+        if name in self._shapes:
+            return self._shapes[name]
+        feeds = {tensor: np.zeros(self._shapes[tensor], dtype) for tensor, dtype in self._engine.inputs.items()}
+        shape: tuple[int, ...] = self._engine.session.run([name], feeds)[0].shape
+        return shape
 
     def is_stream_capturable(self, stream: int) -> bool:
         assert stream != 0

@@ -21,6 +21,7 @@ from trt_engines.tensorrt.plan_choice import choose_plans
 from trt_engines.tensorrt.plan_manifest import PlanFile, PlanManifest
 from trt_engines.tensorrt.plan_session import PlanSession
 from trt_engines.tensorrt.prefill_runner import PrefillRunner
+from trt_engines.tensorrt.reference_encoder import TensorrtReferenceEncoder
 from trt_engines.tensorrt.state_vocoder import TensorrtStateVocoder
 from trt_engines.tensorrt.step_loop import PythonStepLoop, StepLoop
 from trt_engines.tensorrt.step_runner import StepRunner
@@ -128,10 +129,11 @@ class _Opening:
         widest = max(profile.rows * profile.steps for profile in plans.vocode.profiles)
         rows = max(profile.rows for profile in plans.vocode.profiles)
         state_bytes = 4 * self.manifest.vocode.state_width
+        reference_bytes = 0 if plans.encode is None else 4 * plans.encode.profiles[0].steps
         return MemoryPlan(
             weights_bytes={name: plan.byte_count for name, plan in plans.plans.items()},
             workspace_bytes=sum(_workspace_bytes(sessions, name, plan) for name, plan in plans.plans.items()),
-            fixed_bytes=4 * widest * self.manifest.audio.samples_per_frame + 2 * rows * state_bytes,
+            fixed_bytes=4 * widest * self.manifest.audio.samples_per_frame + 2 * rows * state_bytes + reference_bytes,
             talker_slot_bytes=talker_slot_bytes(self.manifest, plans),
             vocoder_slot_bytes=state_bytes,
         )
@@ -142,13 +144,14 @@ class _Opening:
         """Allocate and capture everything for so many slots."""
         talker = self._talker(memory, sessions, row_count, slot_count)
         vocoder = self._vocoder(memory, sessions, slot_count)
+        encoder = self._encoder(memory, sessions)
 
         def close() -> None:
             talker.close()
             with self.driver.attached():
                 memory.close()
 
-        return Engine(self.manifest, talker, vocoder, (close,))
+        return Engine(self.manifest, talker, vocoder, (close,), encoder)
 
     def _talker(
         self, memory: DeviceMemory, sessions: dict[str, PlanSession], row_count: int, slot_count: int
@@ -180,6 +183,18 @@ class _Opening:
         if self.manifest.vocode.kind == "window":
             return TensorrtWindowVocoder(memory, self.manifest, runner, slot_count)
         return TensorrtStateVocoder(memory, self.manifest, runner, slot_count, stream)
+
+    def _encoder(self, memory: DeviceMemory, sessions: dict[str, PlanSession]) -> TensorrtReferenceEncoder | None:
+        plan, reference = self.plans.encode, self.manifest.reference
+        if plan is None or reference is None:
+            return None
+        stream, (profile,) = memory.stream(is_urgent=False), plan.profiles
+        workspace = _workspace(memory, sessions, "encode", plan)
+        encoder = TensorrtReferenceEncoder(
+            memory, sessions["encode"], self.manifest, reference, profile, workspace, stream
+        )
+        self.driver.synchronize(stream)
+        return encoder
 
 
 def _workspace(memory: DeviceMemory, sessions: dict[str, PlanSession], name: str, plan: PlanFile) -> tuple[int, int]:

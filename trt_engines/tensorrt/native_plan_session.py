@@ -92,6 +92,10 @@ class NativePlanContext:
         with _in_our_words(self._native):
             self._bound.run(stream)
 
+    def shape(self, tensor: str) -> tuple[int, ...]:
+        """See `PlanContext`."""
+        return tuple(self._bound.shape(tensor))
+
     def captured(self, memory: DeviceMemory, stream: int, copies: Sequence[DeviceCopy] = ()) -> int | None:
         """See `PlanContext`; nothing of Python runs while it is captured."""
         with _in_our_words(self._native):

@@ -7,7 +7,7 @@ from trt_engines.errors import BackendError
 from trt_engines.manifest import Manifest
 from trt_engines.manifest_loading import file_hash
 from trt_engines.tensorrt.flavor import Flavor
-from trt_engines.tensorrt.plan_manifest import PLAN_MANIFEST_NAME, PlanManifest, read_plan_manifest
+from trt_engines.tensorrt.plan_manifest import PLAN_MANIFEST_NAME, PlanManifest, graph_names, read_plan_manifest
 
 _AMPERE = 80
 
@@ -50,10 +50,10 @@ def _refusal(directory: Path, plans: PlanManifest, manifest: Manifest, flavor: F
         return f"built for {', '.join(plans.architectures)}"
     if not _is_readable_by(plans, flavor.version):
         return f"built by {plans.flavor} {plans.version}, and {flavor.version} is installed"
-    graphs = {"prefill": manifest.prefill.graph, "step": manifest.step.graph, "vocode": manifest.vocode.graph}
-    for operation, plan in plans.plans.items():
-        if plan.graph_sha256 != manifest.hashes[graphs[operation]]:
-            return f"built from another {graphs[operation]} than the bundle's"
+    for operation, graph in graph_names(manifest).items():
+        plan = plans.plans.get(operation)
+        if plan is None or plan.graph_sha256 != manifest.hashes[graph]:
+            return f"built from another {graph} than the bundle's"
         path = directory / plan.file
         if not path.exists() or file_hash(path) != plan.sha256:
             return f"{plan.file} is missing or was changed"

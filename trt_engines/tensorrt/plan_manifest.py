@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Literal
 
 from trt_engines.errors import ManifestError
-from trt_engines.manifest import Positive
+from trt_engines.manifest import Manifest, Positive
 from trt_engines.manifest_reading import dataclass_from_json
 from trt_engines.tensorrt.flavor import FlavorName
 
-PLAN_SCHEMA_VERSION = 1
+PLAN_SCHEMA_VERSION = 2
 PLAN_MANIFEST_NAME = "manifest.json"
 
 Precision = Literal["float16", "float32"]
@@ -19,15 +19,17 @@ Precision = Literal["float16", "float32"]
 
 @dataclass(frozen=True)
 class PlanProfile:
-    """One optimization profile of a plan: the shape it was built for, and no other.
+    """One optimization profile of a plan: the shape it was built for, and no other unless `least_steps` says so.
 
     Attributes:
         rows: batch rows.
-        steps: prompt rows of prefill or frames of vocode in each batch row; 1 for step.
+        steps: prompt rows of prefill, frames of vocode or samples of encode in each batch row; 1 for step.
+        least_steps: the fewest it was built for as well, or None for `steps` alone.
     """
 
     rows: Positive
     steps: Positive
+    least_steps: Positive | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class PlanManifest:
         max_positions: length of the caches.
         build_flags: names of TensorRT's builder flags, and of the hardware compatibility level if one was set.
         prefill, step, vocode: the plans.
+        encode: the plan of the graph that encodes reference audio, in a bundle that has one; always float32.
     """
 
     schema_version: int
@@ -80,6 +83,7 @@ class PlanManifest:
     prefill: PlanFile
     step: PlanFile
     vocode: PlanFile
+    encode: PlanFile | None
 
     @property
     def slot_count(self) -> int:
@@ -89,7 +93,14 @@ class PlanManifest:
     @property
     def plans(self) -> dict[str, PlanFile]:
         """The plans by operation."""
-        return {"prefill": self.prefill, "step": self.step, "vocode": self.vocode}
+        plans = {"prefill": self.prefill, "step": self.step, "vocode": self.vocode}
+        return plans if self.encode is None else plans | {"encode": self.encode}
+
+
+def graph_names(manifest: Manifest) -> dict[str, str]:
+    """Return the bundle's graph of each operation that a plan is built for."""
+    names = {"prefill": manifest.prefill.graph, "step": manifest.step.graph, "vocode": manifest.vocode.graph}
+    return names if manifest.reference is None else names | {"encode": manifest.reference.graph}
 
 
 def read_plan_manifest(directory: Path) -> PlanManifest:

@@ -34,6 +34,10 @@ class PlanContext(Protocol):
         """Put the work on a stream."""
         ...
 
+    def shape(self, tensor: str) -> tuple[int, ...]:
+        """Return the shape of an input or output under the shapes that were bound."""
+        ...
+
     def captured(self, memory: DeviceMemory, stream: int, copies: Sequence[DeviceCopy] = ()) -> int | None:
         """Return a graph of a run and the copies behind it, which `memory` gives back; None if it cannot be one.
 

@@ -95,6 +95,10 @@ class PythonPlanContext:
         """See `PlanContext`."""
         self.check(self._context.execute_async_v3(stream), "to run")
 
+    def shape(self, tensor: str) -> tuple[int, ...]:
+        """See `PlanContext`."""
+        return tuple(self._context.get_tensor_shape(tensor))
+
     def captured(self, memory: DeviceMemory, stream: int, copies: Sequence[DeviceCopy] = ()) -> int | None:
         """See `PlanContext`; only TensorRT-RTX ever says that its work cannot be captured."""
         ask = getattr(self._context, "is_stream_capturable", None)

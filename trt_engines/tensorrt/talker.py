@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,6 +107,22 @@ class TensorrtTalker:
             handed_out = map(self._handed_out, running, frames)
             made = {request.slot: frame for request, frame in zip(running, handed_out, strict=True)}
         return [made.get(request.slot) or self._failed(request.slot) for request in requests]
+
+    def cache(self, slot: int, name: str) -> NDArray[Any]:
+        """Return what the GPU holds of one cache of a slot, [heads, positions, head dim]; for tests of the engine."""
+        tensor, row = self._tensors.tensors[name], self._slots[slot].row
+        with self._driver.attached():
+            block = self._driver.allocate_pinned(tensor.row_bytes)
+            self._driver.download(block, self._tensors.row_address(name, row), self._stream)
+            self._driver.synchronize(self._stream)
+            held = block.view(np.dtype(tensor.dtype)).reshape(tensor.shape).copy()
+            self._driver.free_pinned(block)
+        return held
+
+    def clear_cache(self, slot: int) -> None:
+        """Fill the caches of a slot with zeros; for tests of the engine."""
+        with self._driver.attached():
+            self._clear_caches(self._slots[slot].row)
 
     def release(self, slot: int) -> None:
         """Forget a slot, finished or not."""

@@ -5,6 +5,8 @@ import math
 from itertools import count
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
 
 from build_engines.selftest.correctness import correctness
@@ -13,6 +15,7 @@ from build_engines.selftest.report import markdown, write_report
 from build_engines.selftest.run import Selftest, measured_bytes_per_s
 from build_engines.selftest.speed import Speed
 from build_engines.selftest.spoken_prompts import SpokenPrompts
+from build_engines.selftest.step_weights import product_weight_count
 from build_engines.tiny import make_tiny_bundle
 from tests.build_engines.golden_noise import write_golden_noise
 from tests.trt_engines.gpu_double import GpuDouble
@@ -35,11 +38,13 @@ def test_an_engine_that_is_onnx_runtime_passes(bundle: Path, tmp_path: Path) -> 
     report = json.loads((tmp_path / "selftest.json").read_text(encoding="utf-8"))
     found = {row["name"]: row for row in report["findings"]}
     assert found["first frames equal to ONNX Runtime's"]["value"] == 1
+    assert found["first frames of a full batch equal to ONNX Runtime's"]["value"] == 1
     assert found["frames equal alone and in the full batch"]["value"] == 1
     assert found["mel distance to ONNX Runtime"]["value"] == 0
     assert {"step of 1 rows", "step of 2 rows", "step of 3 rows", "streams in real time"} <= set(found)
     assert "Everything that has a limit keeps it." in (tmp_path / "selftest.md").read_text(encoding="utf-8")
     assert len(report["findings"]) + 1 == len(lines)
+    assert "no graph that encodes" in report["machine"]["encode"]
 
 
 def test_another_voice_fails(bundle: Path, tmp_path: Path) -> None:
@@ -73,6 +78,18 @@ def test_a_floor_is_the_bytes_over_the_memorys_speed(bundle: Path) -> None:
     assert ("floor of 1 rows", 1.0, "ms") == (found[1].name, found[1].value, found[1].unit)
 
 
+def test_a_step_reads_all_weights_but_those_it_looks_up(tmp_path: Path) -> None:
+    """The matrix counts, the table does not; the weights themselves, in a file of their own, are not read."""
+    nodes = "{ h = Gather(t, ids) y = MatMul(h, w) }"
+    head = '<ir_version: 11, opset_import: ["" : 24]> g (int32[B] ids) => (float[B, 6] y)'
+    model = onnx.parser.parse_model(f"{head} {nodes}")
+    for name, shape in (("t", (50, 4)), ("w", (4, 6))):
+        model.graph.initializer.append(onnx.numpy_helper.from_array(np.zeros(shape, np.float32), name))
+    onnx.save(model, tmp_path / "g.onnx", save_as_external_data=True, location="g.data", size_threshold=0)
+    (tmp_path / "g.data").unlink()
+    assert 24 == product_weight_count(tmp_path / "g.onnx")
+
+
 def test_limits_hold_or_do_not() -> None:
     """At least, at most, no limit, and NaN."""
     assert Finding("a", 1.0, limit=1.0, bound="at least").is_good
@@ -93,5 +110,6 @@ def test_a_failure_stands_at_the_top_of_the_report(tmp_path: Path) -> None:
 def test_the_memory_is_measured_by_copies_that_are_waited_for() -> None:
     """Everything that was allocated for it is given back."""
     gpu = GpuDouble()
-    assert measured_bytes_per_s(gpu, 1 << 16) > 0
+    with gpu.attached():
+        assert measured_bytes_per_s(gpu, 1 << 16) > 0
     gpu.assert_nothing_is_left()

@@ -143,6 +143,6 @@ def test_tensorrt_builds_for_its_own_gpu_only(bundle: Path, tmp_path: Path, monk
 
 def test_a_manifest_of_another_format_is_refused(tmp_path: Path) -> None:
     """The sentence says what to delete."""
-    (tmp_path / "manifest.json").write_text('{"schema_version": 2}')
-    with pytest.raises(ManifestError, match=r"`schema_version` is 2 but .* Delete .* and build the plans again"):
+    (tmp_path / "manifest.json").write_text('{"schema_version": 1}')
+    with pytest.raises(ManifestError, match=r"`schema_version` is 1 but .* Delete .* and build the plans again"):
         read_plan_manifest(tmp_path)

@@ -10,15 +10,16 @@ import pytest
 from build_engines.tensorrt.build_plans import vocode_frame_counts
 from build_engines.tensorrt.engine_layers import EngineLayers, engine_layers
 from build_engines.tensorrt.plan_builder import PlanBuilder, profile_shapes
-from build_engines.tensorrt.plan_options import PlanOptions, step_profiles
+from build_engines.tensorrt.plan_options import PlanOptions, encode_profile, step_profiles
 from build_engines.tensorrt.tensorrt_graph import Operation, tensorrt_graph
 from build_engines.tiny import make_tiny_bundle
+from tests.trt_engines.small_bundle import write_small_bundle
 from trt_engines.errors import BackendError
 from trt_engines.manifest import Manifest
 from trt_engines.manifest_loading import load_manifest
 from trt_engines.tensorrt.flavor import load_flavor
 from trt_engines.tensorrt.log import tensorrt_log
-from trt_engines.tensorrt.plan_manifest import PlanProfile
+from trt_engines.tensorrt.plan_manifest import PlanProfile, graph_names
 
 pytest.importorskip("tensorrt_rtx", reason="NVIDIA's compiler is an extra: pip install 'antiphon[tensorrt-rtx]'")
 
@@ -46,8 +47,7 @@ class Built:
 
 def _build(bundle_dir: Path, manifest: Manifest, operation: Operation, profiles: tuple[PlanProfile, ...]) -> Built:
     flavor = load_flavor("tensorrt-rtx")
-    names = {"prefill": manifest.prefill.graph, "step": manifest.step.graph, "vocode": manifest.vocode.graph}
-    model = onnx.load(bundle_dir / names[operation])
+    model = onnx.load(bundle_dir / graph_names(manifest)[operation])
     graph = tensorrt_graph(model, operation, "float16", manifest.max_positions)
     log = tensorrt_log(flavor)
     log.recorded = []
@@ -162,6 +162,16 @@ def test_attention_of_the_default_voice_reads_its_cache_as_it_lies(default_plans
             assert all(layer.is_fused_attention for layer in readers), cache
 
 
+def test_reference_audio_of_any_length_is_one_plan(tmp_path: Path) -> None:
+    """The encoder is float32, and its profile reaches from the shortest audio that the voice takes to the longest."""
+    manifest = write_small_bundle(tmp_path / "bundle", "window")
+    assert manifest.reference is not None
+    made = _build(tmp_path / "bundle", manifest, "encode", (encode_profile(manifest.reference),))
+    samples, frames = made.listing.tensors
+    assert ("samples", "Float", (((1, 160), (1, 1600)),)) == (samples.name, samples.dtype, samples.shapes)
+    assert ("frames", "Int32") == (frames.name, frames.dtype)
+
+
 def test_targets_that_rtx_has_no_code_for_are_refused(tiny_dir: Path) -> None:
     """sm90 is refused with the list of those that work."""
     manifest = load_manifest(tiny_dir)
@@ -179,7 +189,7 @@ def test_a_graph_that_tensorrt_cannot_read_is_refused_in_its_words(tiny_dir: Pat
 
 def _kernels(plan: bytes, name: str) -> list[bytes]:
     """Return the source of the kernels whose name starts so."""
-    bodies = plan.split(b"__global__")[1:]
+    bodies = [part.partition(b"\n}")[0] for part in plan.split(b"__global__")[1:]]
     return [body for body in bodies if name.encode() in body.partition(b"(\n")[0]]
 
 

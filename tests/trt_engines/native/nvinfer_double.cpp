@@ -125,6 +125,12 @@ class Context final : public IExecutionContext {
       addresses[name] = static_cast<std::int32_t*>(data);
       return reinterpret_cast<std::uintptr_t>(data) % 4 == 0 || refused("an address that is not aligned");
     }
+    Dims getTensorShape(char const* name) const noexcept override {  // one axis, of whatever was bound
+      const std::string tensor = name;
+      const std::string source = tensor.ends_with("_out") ? tensor.substr(0, tensor.size() - 4) : tensor;
+      const auto known = counts.find(source);
+      return known == counts.end() ? Dims{-1, {}} : Dims{1, {static_cast<std::int64_t>(known->second)}};
+    }
     std::int32_t inferShapes(std::int32_t, char const**) noexcept override { return 0; }
     bool enqueueV3(cudaStream_t stream) noexcept override {
       demand(stream != nullptr && has_memory, "a stream and memory");

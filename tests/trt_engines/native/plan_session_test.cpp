@@ -86,6 +86,7 @@ void a_captured_run_works_in_place() {
     EXPECT(device.cache[row] == 201 && device.copied[row] == 201);
   }
   EXPECT(says(nvinfer_double_calls(), "profile 1;"));
+  EXPECT(context->shape("k_out") == std::vector<std::int64_t>{kRows} && context->shape("unknown").empty());
 }
 
 // A graph keeps the addresses that it was captured with; the context takes new ones.

@@ -69,6 +69,7 @@ def test_a_captured_run_is_replayed_in_place(open_session: OpenSession, libcuda_
     assert cuda.cuStreamSynchronize(ctypes.c_void_p(STREAM)) == 0
     assert [201] * 6 == device.cache.tolist()
     assert [201] * 6 == device.copied.tolist()
+    assert (6,) == context.shape("k_out")
 
 
 def test_refusals_are_our_errors_in_tensorrts_words(

@@ -26,8 +26,8 @@ CLASSES = {
     "_runtime": "Runtime",
 }
 OURS = {
-    "PlanProfile": {"rows", "steps"},
-    "PlanContext": {"run", "bind", "captured"},
+    "PlanProfile": {"rows", "steps", "least_steps"},
+    "PlanContext": {"run", "bind", "captured", "shape"},
     "EngineLayer": {"inputs", "outputs"},
 }
 ONLY_RTX = {

@@ -143,6 +143,11 @@ void PlanContext::bind(const std::string& tensor, Address address) {
 
 void PlanContext::run(Handle stream) { check(context_->enqueueV3(static_cast<cudaStream_t>(stream)), "to run"); }
 
+std::vector<std::int64_t> PlanContext::shape(const std::string& tensor) const {
+  const nvinfer1::Dims found = context_->getTensorShape(tensor.c_str());
+  return found.nbDims > 0 ? std::vector<std::int64_t>(found.d, found.d + found.nbDims) : std::vector<std::int64_t>{};
+}
+
 Handle PlanContext::capture(Handle stream, const std::vector<DeviceCopy>& copies) {
   const CudaLibrary& cuda = plan_->cuda;
   cuda.begin_capture(stream);

@@ -49,6 +49,7 @@ class PlanContext {
   // Each throws TensorrtFailure with TensorRT's words. Used from one thread at a time.
   void bind(const std::string& tensor, Address address);
   void run(Handle stream);
+  std::vector<std::int64_t> shape(const std::string& tensor) const;
   // Returns an executable graph of one run with the copies behind it; run once before, so that nothing is allocated
   // in between. Whatever fails, the stream can be used again.
   Handle capture(Handle stream, const std::vector<DeviceCopy>& copies);

@@ -52,6 +52,7 @@ void add_tensorrt(nb::module_& module) {
       .def(
           "run", [](PlanContext& context, std::uintptr_t stream) { context.run(handle(stream)); }, nb::arg("stream"),
           Released())
+      .def("shape", &PlanContext::shape, nb::arg("tensor"))
       .def("capture", &captured, nb::arg("stream"), nb::arg("copies"), Released());
 
   nb::class_<PlanSession>(module, "PlanSession", "A plan loaded on the GPU; see plan_session.h.")
