@@ -3,7 +3,12 @@
 import numpy as np
 import numpy.typing as npt
 
-from build_engines.networks.latent_codec_config import SPECTRUM_PARTS, LatentCodecConfig
+from build_engines.networks.latent_codec_config import (
+    FRONT_EXPANSION,
+    FRONT_KERNEL,
+    SPECTRUM_PARTS,
+    LatentCodecConfig,
+)
 from build_engines.networks.pointer_talker_config import (
     ADVANCE_COUNT,
     MAX_DWELL,
@@ -106,7 +111,32 @@ def random_decoder(config: LatentCodecConfig, seed: int) -> dict[str, Array]:
     draw.tensors["deviation"] = np.ones(config.feature_width, np.float32)
     draw.tensors["deviation"][-2] = 0.2
     draw.tensors["tail.head.bias"] += _loudness(config.bins)
+    if config.timbre_width:
+        _draw_timbre(draw, config)
     return draw.tensors
+
+
+def _draw_timbre(draw: RandomWeights, config: LatentCodecConfig) -> None:
+    """Draw what a `TimbredTail` of this configuration loads."""
+    width, spread, timbre = config.latent_width, config.tail_expansion * config.latent_width, config.timbre_width
+    front = FRONT_EXPANSION * width
+    draw.normal("timbre.front.dw.weight", width, 1, FRONT_KERNEL, scale=FRONT_KERNEL**-0.5)
+    draw.filled("timbre.front.dw.bias", width, 0.0)
+    draw.norm("timbre.front.norm", width)
+    draw.linear("timbre.front.pw1", front, width)
+    draw.linear("timbre.front.pw2", width, front)
+    draw.linear("timbre.front.pitch", width, 2, bias=False)
+    draw.linear("timbre.front.gate", width, timbre, bias=False)
+    for name in ("front.tint", *(f"tints.{index}" for index in range(config.tail_blocks + 1))):
+        draw.normal(f"timbre.{name}.linear.weight", 2 * width, timbre, scale=0.3 * timbre**-0.5)
+    adapters = {"head": (SPECTRUM_PARTS * config.bins, width, config.head_rank)}
+    for index in range(config.tail_blocks):
+        adapters[f"spreads.{index}"] = (spread, width, config.timbre_rank)
+        adapters[f"merges.{index}"] = (width, spread, config.timbre_rank)
+    for name, (outputs, inputs, rank) in adapters.items():
+        draw.linear(f"timbre.{name}.down", rank, inputs, bias=False)
+        draw.linear(f"timbre.{name}.gate", rank, timbre, bias=False)
+        draw.normal(f"timbre.{name}.up.weight", outputs, rank, scale=0.3 * rank**-0.5)
 
 
 def _draw_codes(draw: RandomWeights, name: str, config: PointerTalkerConfig, width: int) -> None:

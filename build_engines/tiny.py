@@ -4,6 +4,7 @@ It speaks noise, but any text, in a few milliseconds a step, and always ends: te
 """
 
 from pathlib import Path
+from typing import Any
 
 from build_engines.networks.latent_codec_config import LatentCodecConfig
 from build_engines.networks.pointer_talker_config import PointerTalkerConfig
@@ -26,6 +27,9 @@ TINY_CODEC = LatentCodecConfig(
     tail_expansion=2,
     bins=121,
     hop_samples=60,
+    timbre_width=2,
+    timbre_rank=4,
+    head_rank=4,
 )
 TINY_TALKER = PointerTalkerConfig(
     slow=TransformerConfig(32, 2, 2, 1, 16, 64),
@@ -33,9 +37,14 @@ TINY_TALKER = PointerTalkerConfig(
     levels=TINY_CODEC.levels,
     phoneme_count=PHONEME_COUNT,
 )
-_VOICES = {
+_VOICES: dict[str, dict[str, Any]] = {
     "tiny": {"language_codes": ["en-US"], "gender": "neutral", "description": "An untrained voice for tests: noise."},
-    "tiny-two": {"language_codes": ["en-US"], "gender": "neutral", "description": "The same noise by another name."},
+    "tiny-two": {
+        "language_codes": ["en-US"],
+        "gender": "neutral",
+        "description": "Another noise, higher in pitch.",
+        "vector": [1.0, -0.5, 0.1, 0.25],
+    },
 }
 
 

@@ -27,12 +27,14 @@ class Script:
         prepared: Its rows, words and text.
         params: One value per parameter of the manifest.
         seed: Decides every random number of the segment.
+        voice: Voice vector of the vocoder, float32 [voice width]; None for the voice it was trained on first.
     """
 
     segment: Segment
     prepared: PreparedSegment
     params: tuple[float, ...]
     seed: int
+    voice: NDArray[np.float32] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -99,7 +101,8 @@ class ModelRunner:
         take = self._takes[work.segment_id]
         frames = take.frames[work.start : work.start + work.frame_count]
         stacked = np.stack(frames) if frames else self._no_frames
-        return VocodeItem(work.slot, stacked, take.script.seed, work.is_first, work.is_last)
+        script = take.script
+        return VocodeItem(work.slot, stacked, script.seed, work.is_first, work.is_last, script.voice)
 
     def words_within(self, work: VocodeWork) -> tuple[SpokenWord, ...]:
         """Return the words that begin in the audio of a piece of work and were not returned before."""

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
+import numpy as np
 import structlog
 
 from server.config import AdmissionSettings
@@ -85,6 +86,7 @@ class Speech:
     ) -> None:
         self.outbox = make_outbox(self._note_arrival)
         self._plan = plan
+        self._vector = np.asarray(plan.voice.vector, np.float32) if plan.voice.vector else None
         self._tools = tools
         self._on_ended = on_ended
         self._cutter = tools.frontend.cutter()
@@ -197,7 +199,8 @@ class Speech:
         plan, index = self._plan, self._segment_count
         self._segment_count += 1
         segment = Segment(next(_segment_ids), plan.utterance_id, index, len(prepared.row_ids), prepared.max_frames)
-        self._tools.worker.say(Script(segment, prepared, plan.params, segment_seed(plan.started.seed, index)))
+        seed = segment_seed(plan.started.seed, index)
+        self._tools.worker.say(Script(segment, prepared, plan.params, seed, self._vector))
 
     def _note_preparation(self, task: asyncio.Task[None]) -> None:
         """Let an error of the front end end the utterance."""

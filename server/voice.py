@@ -26,3 +26,5 @@ class Voice:
     """A name for people."""
     created_s: float | None = None
     """Seconds since 1970 when a caller made it; None for a voice that came with the bundle."""
+    vector: tuple[float, ...] = ()
+    """What the vocoder is told of a voice of a bundle with several; empty is all zeros, the voice trained first."""

@@ -29,6 +29,7 @@ class _VoiceFile:
     language_codes: tuple[str, ...]
     gender: Gender
     description: str
+    vector: tuple[float, ...] = ()
 
 
 class VoiceCatalogue:
@@ -102,5 +103,11 @@ def _read_voice(file: Path, manifest: Manifest) -> Voice:
         )
     if not voice.language_codes:
         raise ManifestError(f"{file}: `language_codes` is empty; name at least one BCP 47 tag, for example 'en-US'.")
+    width = manifest.vocode.voice_width
+    if voice.vector and len(voice.vector) != width:
+        raise ManifestError(
+            f"{file}: `vector` has {len(voice.vector)} numbers, but `vocode.voice_width` of the manifest is {width}. "
+            "Rebuild the bundle."
+        )
     rate_hz = manifest.audio.sample_rate_hz
-    return Voice(voice.name, voice.language_codes, voice.gender, voice.description, rate_hz)
+    return Voice(voice.name, voice.language_codes, voice.gender, voice.description, rate_hz, vector=voice.vector)

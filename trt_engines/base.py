@@ -80,6 +80,8 @@ class VocodeItem:
         seed: Seed of the segment, the same in each of its calls; taken modulo 2**31.
         is_first: Whether a segment starts here; forgets what the slot held before.
         is_last: Whether the segment ends here, so that every sample still owed comes out.
+        voice: Voice vector float32 [voice width of the manifest], the same in each call of a segment; None is the
+            voice that the vocoder was trained on first, whose vector is all zeros.
     """
 
     slot: int
@@ -87,6 +89,7 @@ class VocodeItem:
     seed: int
     is_first: bool
     is_last: bool
+    voice: NDArray[np.float32] | None = None
 
 
 class Talker(Protocol):

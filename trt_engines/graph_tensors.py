@@ -77,14 +77,16 @@ def vocode_tensors(manifest: Manifest) -> GraphSpec:
     if manifest.vocode.kind == "window":
         return GraphSpec((frames,), (samples,))
     width = manifest.vocode.state_width
-    inputs = (
+    inputs = [
         frames,
         TensorSpec("count", "int32", ("N",)),
         TensorSpec("is_last", "bool", ("N",)),
         TensorSpec("seed", "int32", ("N",)),
         TensorSpec("state", "float32", ("N", width)),
-    )
-    return GraphSpec(inputs, (samples, TensorSpec("state_out", "float32", ("N", width))))
+    ]
+    if manifest.vocode.voice_width:
+        inputs.append(TensorSpec("voice", "float32", ("N", manifest.vocode.voice_width)))
+    return GraphSpec(tuple(inputs), (samples, TensorSpec("state_out", "float32", ("N", width))))
 
 
 def reference_tensors(manifest: Manifest) -> GraphSpec:

@@ -119,7 +119,8 @@ class VocodeSpec:
     """The graph that makes samples.
 
     Kind `state` keeps `state_width` floats per slot and has `left_frames` 0; kind `window` is given `left_frames` of
-    context before the new frames and has `state_width` 0.
+    context before the new frames and has `state_width` 0. A vocoder of kind `state` with a `voice_width` speaks in
+    several voices: each item is given that many numbers, its voice vector.
     """
 
     graph: str
@@ -129,6 +130,7 @@ class VocodeSpec:
     left_frames: NotNegative
     first_chunk_frames: Positive
     chunk_frames: Positive
+    voice_width: NotNegative = 0
 
 
 @dataclass(frozen=True)

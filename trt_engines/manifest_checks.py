@@ -73,6 +73,8 @@ def _vocode(manifest: Manifest) -> Iterator[str]:
         )
     if vocode.kind == "window" and vocode.state_width > 0:
         yield f"`vocode.state_width` is {vocode.state_width} but must be 0 for the kind 'window'."
+    if vocode.kind == "window" and vocode.voice_width > 0:
+        yield f"`vocode.voice_width` is {vocode.voice_width} but must be 0 for the kind 'window'."
     if vocode.first_chunk_frames > vocode.chunk_frames:
         yield (
             f"`vocode.first_chunk_frames` is {vocode.first_chunk_frames} but must not exceed `vocode.chunk_frames`, "

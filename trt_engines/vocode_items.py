@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from trt_engines.base import VocodeItem
 from trt_engines.errors import EngineError, SlotError
+from trt_engines.manifest import Manifest
 
 SEED_MODULUS = 2**31
 
@@ -16,18 +17,19 @@ Samples = NDArray[np.float32]
 Run = Callable[[Sequence[VocodeItem]], dict[int, Samples | SlotError]]
 
 
-def check_items(items: Sequence[VocodeItem], slot_count: int, frame_width: int, begun: Container[int]) -> None:
+def check_items(items: Sequence[VocodeItem], slot_count: int, manifest: Manifest, begun: Container[int]) -> None:
     """Check the items of one call.
 
     Args:
         items: The items.
         slot_count: Slots of the vocoder.
-        frame_width: Numbers in a frame.
+        manifest: Of the bundle; tells how many numbers a frame and a voice vector have.
         begun: Slots that have begun a segment.
 
     Raises:
-        EngineError: An item does not fit its slot or the frames of the voice.
+        EngineError: An item does not fit its slot, or what the vocoder takes.
     """
+    frame_width, voice_shape = manifest.frame.width, (manifest.vocode.voice_width,)
     slots = [item.slot for item in items]
     if len(set(slots)) < len(slots):
         raise EngineError(f"Slots {sorted(slots)} were given in one call; give each slot once.")
@@ -38,8 +40,22 @@ def check_items(items: Sequence[VocodeItem], slot_count: int, frame_width: int, 
             raise EngineError(
                 f"Frames of shape {item.frames.shape} were given to slot {item.slot}; give [frames, {frame_width}]."
             )
+        if item.voice is not None and item.voice.shape != voice_shape:
+            raise EngineError(
+                f"A voice vector of shape {item.voice.shape} was given to slot {item.slot}; the vocoder takes "
+                f"{voice_shape[0]} numbers."
+            )
         if not item.is_first and item.slot not in begun:
             raise EngineError(f"Slot {item.slot} was continued without a beginning; give its first item with is_first.")
+
+
+def voice_vectors(items: Sequence[VocodeItem], width: int) -> NDArray[np.float32]:
+    """Return the voice vectors float32 [items, width] of items; zeros for those that name no voice."""
+    vectors = np.zeros((len(items), width), np.float32)
+    for vector, item in zip(vectors, items, strict=True):
+        if item.voice is not None:
+            vector[:] = item.voice
+    return vectors
 
 
 def vocode_in_pieces(items: Sequence[VocodeItem], longest_frames: int, run: Run) -> list[Samples | SlotError]:

@@ -26,9 +26,13 @@ class ConvNextBlock(nn.Module):
 
     def forward(self, frames: Tensor) -> Tensor:
         """Map frames [batch, time, width] to the same shape; zeros stand outside the sequence."""
+        return frames + self._pointwise(self.mixed(frames))
+
+    def mixed(self, frames: Tensor) -> Tensor:
+        """Return the depthwise convolution alone."""
         padded = F.pad(frames, (0, 0, self.history - self.lookahead, self.lookahead))
-        mixed = self.dw(padded.transpose(1, 2)).transpose(1, 2)
-        return frames + self._pointwise(mixed)
+        mixed: Tensor = self.dw(padded.transpose(1, 2)).transpose(1, 2)
+        return mixed
 
     def _pointwise(self, mixed: Tensor) -> Tensor:
         hidden: Tensor = self.gamma * self.pw2(F.gelu(self.pw1(self.norm(mixed))))

@@ -4,13 +4,17 @@ Encoder (offline, not causal) -> grouped FSQ -> causal decoder -> latent, log F0
 and spectral head (`tail`). `vocoder.py` renders the spectra.
 """
 
+import math
+
 import torch
 from torch import Tensor, nn
 
 from build_engines.networks.convnext import ConvNextBlock
 from build_engines.networks.fsq import GroupedFsq
+from build_engines.networks.latent_codec_config import PITCH_NUMBERS
 from build_engines.networks.latent_codec_config import SPECTRUM_PARTS as SPECTRUM_PARTS
 from build_engines.networks.latent_codec_config import LatentCodecConfig as LatentCodecConfig
+from build_engines.networks.timbre import TimbredTail, moved_log_f0, pitch_features
 
 
 class Encoder(nn.Module):
@@ -100,6 +104,7 @@ class LatentCodec(nn.Module):
         self.encoder = Encoder(config, self.fsq.width)
         self.decoder = Decoder(config, self.fsq.width)
         self.tail = SpectralTail(config)
+        self.timbre = TimbredTail(config) if config.timbre_width else None
         self.register_buffer("mean", torch.zeros(config.feature_width))
         self.register_buffer("deviation", torch.ones(config.feature_width))
 
@@ -115,6 +120,20 @@ class LatentCodec(nn.Module):
         quantized: Tensor = self.fsq(self.encoder(features))
         return quantized
 
+    def spectra(self, latent: Tensor, log_f0: Tensor, is_voiced: Tensor, voice: Tensor) -> tuple[Tensor, Tensor]:
+        """Return spectra [batch, time, 5 * bins] and log pitch [batch, time] of whole utterances, each in its voice.
+
+        Args:
+            latent: float32 [batch, time, width].
+            log_f0: float32 [batch, time].
+            is_voiced: bool [batch, time].
+            voice: float32 [batch, voice width]; zeros are the voice that was trained first.
+        """
+        if self.timbre is None:
+            return self.tail(latent), log_f0.clamp_max(HIGHEST_LOG_F0)
+        log_f0 = moved_log_f0(log_f0, voice).clamp_max(HIGHEST_LOG_F0)
+        return self.timbre(self.tail, latent, pitch_features(log_f0, is_voiced), voice[:, :-PITCH_NUMBERS]), log_f0
+
     def split(self, decoded: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return latent, log F0 and the voicing logit of decoded features, in natural units."""
         natural = decoded.float() * self.deviation + self.mean
@@ -123,3 +142,4 @@ class LatentCodec(nn.Module):
 
 
 VOICED_HZ = 40.0
+HIGHEST_LOG_F0 = math.log(1000.0)

@@ -3,6 +3,11 @@
 from dataclasses import dataclass
 
 SPECTRUM_PARTS = 5
+PITCH_NUMBERS = 2
+FRONT_KERNEL = 7
+FRONT_EXPANSION = 2
+MIDDLE_LOG_F0 = 5.0
+"""Of 148 Hz, between the voices."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,8 @@ class LatentCodecConfig:
         tail_blocks: the teacher's own blocks behind the latent.
         bins: spectral bins of a part (n_fft / 2 + 1).
         sample_rate_hz, hop_samples: of the rendered audio.
+        timbre_width: numbers of a voice vector that shape the spectra; 0 for a codec of one voice.
+        timbre_rank, head_rank: ranks of what a voice adds to the matrices of a tail block, and of the head.
     """
 
     codebook_count: int = 4
@@ -37,8 +44,16 @@ class LatentCodecConfig:
     bins: int = 601
     sample_rate_hz: int = 24_000
     hop_samples: int = 300
+    timbre_width: int = 0
+    timbre_rank: int = 48
+    head_rank: int = 96
 
     @property
     def feature_width(self) -> int:
         """Latent, log F0 and voicing side by side."""
         return self.latent_width + 2
+
+    @property
+    def voice_width(self) -> int:
+        """Numbers of a voice vector: the timbre, and behind it how far the log pitch is stretched and moved."""
+        return self.timbre_width + PITCH_NUMBERS if self.timbre_width else 0

@@ -1,15 +1,11 @@
 """Renders whole utterances from codes with the torch networks: what every streamed sample must equal."""
 
-import math
-
 import torch
 from torch import Tensor, nn
 
 from build_engines.networks.latent_codec import LatentCodec
 from build_engines.networks.source_filter import SourceFilter
 from build_engines.vocoder.noise import NoiseTable
-
-HIGHEST_F0_HZ = 1000.0
 
 
 class OfflineVocoder(nn.Module):
@@ -22,11 +18,20 @@ class OfflineVocoder(nn.Module):
         self.noise_table = NoiseTable(codec.config.bins)
 
     @torch.no_grad()
-    def forward(self, codes: Tensor, seed: int) -> Tensor:
-        """Return samples float32 [batch, frames * samples per frame] of codes int64 [batch, frames, codebooks]."""
+    def forward(self, codes: Tensor, seed: int, voice: Tensor | None = None) -> Tensor:
+        """Return samples float32 [batch, frames * samples per frame].
+
+        Args:
+            codes: int64 [batch, frames, codebooks].
+            seed: of the noise.
+            voice: voice vectors float32 [batch, voice width]; None for the voice that was trained first.
+        """
+        if voice is None:
+            voice = torch.zeros(len(codes), self.codec.config.voice_width)
         scalars = self.codec.fsq.dequantize(codes)
         latent, log_f0, voicing = self.codec.split(self.codec.decoder(scalars))
-        f0_hz = torch.where(voicing > 0, log_f0.clamp_max(math.log(HIGHEST_F0_HZ)).exp(), 0.0)
+        spectra, log_f0 = self.codec.spectra(latent, log_f0, voicing > 0, voice)
+        f0_hz = torch.where(voicing > 0, log_f0.exp(), 0.0)
         noise = torch.from_numpy(self.noise_table.read(seed, f0_hz.shape[1]))
-        rendered: Tensor = self.source_filter(self.codec.tail(latent), f0_hz, noise[None])
+        rendered: Tensor = self.source_filter(spectra, f0_hz, noise[None])
         return rendered

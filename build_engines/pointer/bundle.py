@@ -115,7 +115,8 @@ class PointerBundle:
 
     def _vocode(self, state_width: int) -> schema.VocodeSpec:
         lookahead = CodecVocoder(self.codec, self.codec_weights).geometry.lookahead_frames
-        return schema.VocodeSpec("graphs/vocode.onnx", "state", lookahead, state_width, 0, 2, 8)
+        width = self.codec.voice_width
+        return schema.VocodeSpec("graphs/vocode.onnx", "state", lookahead, state_width, 0, 2, 8, voice_width=width)
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:

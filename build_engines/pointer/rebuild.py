@@ -14,6 +14,7 @@ import torch
 
 from build_engines.errors import CheckpointError
 from build_engines.networks.latent_codec import LatentCodec, LatentCodecConfig
+from build_engines.networks.latent_codec_config import PITCH_NUMBERS
 from build_engines.networks.pointer_talker import PointerTalker, PointerTalkerConfig
 from build_engines.pointer.build import PointerBuild, PointerNetworks
 from build_engines.pointer.stored_weights import Array, StoredWeights
@@ -38,6 +39,14 @@ class StoredNetworks:
     bundle_dir: Path
     codec: LatentCodecConfig
     talker: PointerTalkerConfig
+
+    @classmethod
+    def of(
+        cls, bundle_dir: Path, manifest: Manifest, codec: LatentCodecConfig, talker: PointerTalkerConfig
+    ) -> "StoredNetworks":
+        """Return those of a bundle; how wide its voice vectors are, its manifest says."""
+        width = manifest.vocode.voice_width
+        return cls(bundle_dir, replace(codec, timbre_width=width - PITCH_NUMBERS if width else 0), talker)
 
     def stored(self, graph: str) -> StoredWeights:
         """Return what a graph holds."""
@@ -97,7 +106,7 @@ def rebuild(
             f"{bundle_dir} is of the family {before.family}; only bundles of the family pointer can be rebuilt. Build "
             "the others from their checkpoint."
         )
-    stored = StoredNetworks(bundle_dir, codec or LatentCodecConfig(), talker or PointerTalkerConfig())
+    stored = StoredNetworks.of(bundle_dir, before, codec or LatentCodecConfig(), talker or PointerTalkerConfig())
     build = PointerBuild(
         stored.networks(before),
         before.id,

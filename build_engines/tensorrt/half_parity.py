@@ -165,6 +165,8 @@ def _compare_vocoder(bundle_dir: Path, manifest: Manifest, golden: GoldenUtteran
         "is_last": np.ones(1, np.bool_),
         "seed": np.asarray([golden.seed], np.int32),
     }
+    if width := manifest.vocode.voice_width:
+        feeds["voice"] = np.zeros((1, width), np.float32)
     made = []
     for side in _sides(bundle_dir / manifest.vocode.graph)[:2]:
         side.start(0)

@@ -66,7 +66,9 @@ class PointerVerifier:
         """Return the vocoder's graph."""
         spec = self.manifest.vocode
         samples_per_frame = self.manifest.audio.samples_per_frame
-        return VocoderDriver(self._graph(spec.graph), spec.state_width, spec.lookahead_frames, samples_per_frame)
+        return VocoderDriver(
+            self._graph(spec.graph), spec.state_width, spec.lookahead_frames, samples_per_frame, spec.voice_width
+        )
 
     def prompts(self, count: int) -> list[np.ndarray[tuple[int], np.dtype[np.int32]]]:
         """Return random phonemes: prompts of different lengths."""
@@ -82,6 +84,14 @@ class PointerVerifier:
         shape = (self.manifest.frame.width,)
         size = self.vocoder.codec.fsq.codebook_size
         return [random.integers(0, size, (length, *shape)).astype(np.int32) for length in lengths]
+
+    def voices(self, count: int) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+        """Return voice vectors: zeros first, then random ones whose pitch is up to a third lower or higher."""
+        random = np.random.default_rng(_SEED)
+        vectors = random.standard_normal((count, self.manifest.vocode.voice_width)).astype(np.float32)
+        vectors[:, -2:] = random.uniform(-0.05, 0.05, vectors[:, -2:].shape)
+        vectors[0] = 0.0
+        return vectors
 
     def params(self, count: int) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
         """Return defaults for the first half of a batch, unbounded draws for the second, greedy ones for the last."""
@@ -109,7 +119,8 @@ class PointerVerifier:
 
     def _vocoder_corner(self, corner: VocoderCorner) -> list[ParitySpec]:
         codes, allowed = self.codes(corner.batch), self.vocoder_tolerance
-        parity = vocoder_parity(self.vocoder_driver(), self.vocoder, codes, corner.chunk_frames)
+        voices = self.voices(corner.batch)
+        parity = vocoder_parity(self.vocoder_driver(), self.vocoder, codes, corner.chunk_frames, voices)
         graph, case = self.manifest.vocode.graph, f"batch {corner.batch}, {corner.chunk_frames} frames a call"
         results = [
             ParitySpec(graph, BACKEND, f"{case}: spectrum, dB", parity.spectrum_error_db, allowed.spectrum_error_db)
@@ -120,8 +131,8 @@ class PointerVerifier:
 
     def _cut_invariance(self) -> ParitySpec:
         """Vocode one segment alone in one call, and among others frame by frame: the samples must be the same bits."""
-        driver, codes = self.vocoder_driver(), self.codes(3)
-        whole = driver.stream(codes[:1], [0], len(codes[0]))[0]
-        cut = driver.stream(codes, [0, 1, 2], 1)[0]
+        driver, codes, voices = self.vocoder_driver(), self.codes(3), self.voices(3)[::-1]
+        whole = driver.stream(codes[:1], [0], len(codes[0]), voices[:1])[0]
+        cut = driver.stream(codes, [0, 1, 2], 1, voices)[0]
         error = float(np.abs(whole - cut).max())
         return ParitySpec(self.manifest.vocode.graph, BACKEND, "whole alone, cut among others", error, 0.0)

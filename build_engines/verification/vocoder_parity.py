@@ -15,6 +15,7 @@ _FLOOR_DB = 60
 
 Codes = npt.NDArray[np.int32]
 Samples = npt.NDArray[np.float32]
+Voices = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -23,16 +24,28 @@ class VocoderDriver:
 
     Attributes:
         graph: the graph `vocode`.
-        state_width, lookahead_frames, samples_per_frame: of the manifest.
+        state_width, lookahead_frames, samples_per_frame, voice_width: of the manifest.
     """
 
     graph: GraphRunner
     state_width: int
     lookahead_frames: int
     samples_per_frame: int
+    voice_width: int = 0
 
-    def stream(self, codes: Sequence[Codes], seeds: Sequence[int], chunk_frames: int) -> list[Samples]:
-        """Vocode a batch of segments in calls of `chunk_frames`; returns all samples of each."""
+    def stream(
+        self, codes: Sequence[Codes], seeds: Sequence[int], chunk_frames: int, voices: Voices | None = None
+    ) -> list[Samples]:
+        """Vocode a batch of segments in calls of `chunk_frames`; returns all samples of each.
+
+        Args:
+            codes: int32 [frames, codebooks] of each segment.
+            seeds: of the noise of each.
+            chunk_frames: frames of a call.
+            voices: float32 [segments, voice width]; None for zeros.
+        """
+        if voices is None:
+            voices = np.zeros((len(codes), self.voice_width), np.float32)
         state = np.zeros((len(codes), self.state_width), np.float32)
         parts: list[list[Samples]] = [[] for _ in codes]
         longest = max(len(item) for item in codes)
@@ -44,7 +57,7 @@ class VocoderDriver:
             for row, item in enumerate(codes):
                 frames[row, : counts[row]] = item[start : start + counts[row]]
             feeds = {"frames": frames, "count": counts, "is_last": is_last, "seed": np.asarray(seeds, np.int32)}
-            made = self.graph.run({**feeds, "state": state})
+            made = self.graph.run({**feeds, "state": state, **({"voice": voices} if self.voice_width else {})})
             state = made["state_out"]
             for row, part in enumerate(parts):
                 good = counts[row] + self.lookahead_frames * int(is_last[row])
@@ -68,14 +81,14 @@ class VocoderParity:
 
 
 def vocoder_parity(
-    driver: VocoderDriver, vocoder: OfflineVocoder, codes: Sequence[Codes], chunk_frames: int
+    driver: VocoderDriver, vocoder: OfflineVocoder, codes: Sequence[Codes], chunk_frames: int, voices: Voices
 ) -> VocoderParity:
-    """Compare segments that were streamed together with what torch renders of each."""
+    """Compare segments that were streamed together, each in its voice, with what torch renders of each."""
     sample_errors, spectrum_errors = [], []
-    for seed, (item, samples) in enumerate(
-        zip(codes, driver.stream(codes, range(len(codes)), chunk_frames), strict=True)
-    ):
-        expected = vocoder(torch.from_numpy(item).long()[None], seed)[0].numpy()
+    streamed = driver.stream(codes, range(len(codes)), chunk_frames, voices)
+    for seed, (item, samples) in enumerate(zip(codes, streamed, strict=True)):
+        voice = torch.from_numpy(voices[seed : seed + 1])
+        expected = vocoder(torch.from_numpy(item).long()[None], seed, voice)[0].numpy()
         sample_errors.append(np.abs(samples - expected).max() / np.abs(expected).max())
         spectrum_errors.append(np.abs(_decibels(samples, expected) - _decibels(expected, expected)).mean())
     return VocoderParity(float(max(sample_errors)), float(max(spectrum_errors)))

@@ -1,6 +1,7 @@
 """The `vocode` graph of the default voice: codes -> causal decoder -> spectral tail -> source and filter -> samples."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -9,13 +10,14 @@ from build_engines.graph.builder import GraphBuilder
 from build_engines.graph.layers import Weights, layer_norm, linear
 from build_engines.graph.storage import Storage
 from build_engines.graph.value import Value
-from build_engines.networks.latent_codec_config import LatentCodecConfig
+from build_engines.networks.latent_codec_config import PITCH_NUMBERS, LatentCodecConfig
 from build_engines.pointer.talker_weights import fsq_scalars
 from build_engines.vocoder.carried_state import CarriedState
-from build_engines.vocoder.convnext import streamed_block
+from build_engines.vocoder.convnext import streamed_block, streamed_mix
 from build_engines.vocoder.geometry import VocoderGeometry
 from build_engines.vocoder.source_filter import SourceFilter
 from build_engines.vocoder.stream_clock import StreamClock
+from build_engines.vocoder.timbre import Timbre
 
 _HIGHEST_LOG_F0 = float(np.log(1000.0))
 
@@ -46,15 +48,27 @@ class CodecVocoder:
         seed = graph.input("seed", np.int32, ["N"]).cast(np.int64)
         state = CarriedState(graph, count)
         clock = StreamClock.of(graph, state, frames, count, is_last, self.config.sub_frames)
-        latent, f0_hz = self._decode(frames, state)
-        spectra = self._tail(latent, clock, state)
+        latent, log_f0, is_voiced = self._decode(frames, state)
+        timbre = None
+        if self.config.voice_width:
+            voice = graph.input("voice", np.float32, ["N", self.config.voice_width])
+            timbre = Timbre(self.weights, voice.slice(1, 0, -PITCH_NUMBERS))
+            stretch, move = (voice.slice(1, start, end).unsqueeze(1) for start, end in ((-2, -1), (-1, None)))
+            log_f0 = log_f0 * (stretch + 1.0) + move
+        log_f0 = graph.op("Min", [log_f0, np.asarray(_HIGHEST_LOG_F0, np.float32)])
+        f0_hz = graph.where(is_voiced, graph.op("Exp", [log_f0]), np.zeros(1, np.float32))
+        hidden = latent * clock.inside(0)
+        if timbre is not None:
+            mixed, _ = streamed_mix(hidden, self.weights, "timbre.front", state, rate=self.config.sub_frames)
+            hidden = timbre.front(hidden, mixed, log_f0, is_voiced) * clock.inside(0)
+        spectra = self._tail(hidden, timbre, clock, state)
         samples = SourceFilter(self.geometry).render(spectra, f0_hz, seed, clock, state)
         graph.output("samples", samples, ["N", "samples"])
         state.finish()
         return graph, state.width
 
-    def _decode(self, frames: Value, state: CarriedState) -> tuple[Value, Value]:
-        """Return the latent [N, time, width] and the pitch [N, time, 1] in Hz, 0 where unvoiced."""
+    def _decode(self, frames: Value, state: CarriedState) -> tuple[Value, Value, Value]:
+        """Return the latent [N, time, width], the log pitch [N, time, 1], and where it is voiced, bool [N, time, 1]."""
         graph, config, weights = frames.graph, self.config, self.weights
         scalars = fsq_scalars(config.levels)
         bounded = graph.op("Clip", [frames, np.asarray(0), np.asarray(len(scalars) - 1)])
@@ -67,8 +81,7 @@ class CodecVocoder:
             hidden = streamed_block(hidden, weights, name, state, rate=config.sub_frames, is_causal=True)
         hidden = linear(layer_norm(hidden, weights, "decoder.norm"), self._natural_outlet(), "decoder.outlet")
         latent, log_f0, voicing = graph.split(hidden, [config.latent_width, 1, 1], -1)
-        f0_hz = graph.op("Exp", [graph.op("Min", [log_f0, np.asarray(_HIGHEST_LOG_F0, np.float32)])])
-        return latent, graph.where(voicing > 0.0, f0_hz, np.zeros(1, np.float32))
+        return latent, log_f0, voicing > 0.0
 
     def _natural_outlet(self) -> dict[str, npt.NDArray[np.float32]]:
         """Return the decoder's outlet with the feature statistics folded in; the voicing logit stays as it is."""
@@ -77,12 +90,14 @@ class CodecVocoder:
         weight, bias = (self.weights[f"decoder.outlet.{part}"] for part in ("weight", "bias"))
         return {"decoder.outlet.weight": weight * deviation[:, None], "decoder.outlet.bias": bias * deviation + mean}
 
-    def _tail(self, latent: Value, clock: StreamClock, state: CarriedState) -> Value:
+    def _tail(self, hidden: Value, timbre: Timbre | None, clock: StreamClock, state: CarriedState) -> Value:
         """Return the spectra [N, time, 5 * bins]; every block sees zeros outside the segment, as it does offline."""
-        rate, lag = self.config.sub_frames, 0
-        hidden = latent * clock.inside(0)
-        for block in range(self.config.tail_blocks):
-            hidden = streamed_block(hidden, self.weights, f"tail.blocks.{block}", state, rate=rate, is_causal=False)
+        rate, lag, blocks = self.config.sub_frames, 0, self.config.tail_blocks
+        for block in range(blocks):
+            name, update = f"tail.blocks.{block}", None if timbre is None else partial(timbre.update, index=block)
+            hidden = streamed_block(hidden, self.weights, name, state, rate=rate, is_causal=False, update=update)
             lag += self.config.tail_kernel // 2
             hidden = hidden * clock.inside(lag)
+        if timbre is not None:
+            return timbre.head(hidden, blocks)
         return linear(layer_norm(hidden, self.weights, "tail.norm"), self.weights, "tail.head")

@@ -173,6 +173,15 @@ async def test_a_later_config_takes_effect_on_the_text_after_it(client: AsyncCli
     assert await audio_of(client, "One.") == audio_in(event for event in events if event.utterance_index == 0)
 
 
+async def test_voices_differ(client: AsyncClient) -> None:
+    """Another voice says the same words at the same times, in another sound."""
+    options = SpeechOptions(voice="tiny-two", seed=FAST.seed, max_lead_s=FAST.max_lead_s)
+    heard, other = await audio_of(client, "One."), await audio_of(client, "One.", options)
+
+    assert len(heard) == len(other)
+    assert heard != other
+
+
 async def test_a_repeated_config_is_harmless(client: AsyncClient) -> None:
     """Tools that send their messages in a cycle speak one utterance after the other."""
     async with client.converse(FAST) as conversation:

@@ -49,6 +49,11 @@ def test_voice_by_name(catalogue: Catalogue, manifest: Manifest) -> None:
     assert catalogue("anna", "bert").get("bert") == Voice("bert", ("en-US",), "female", "Calm.", rate_hz)
 
 
+def test_vector_of_a_voice(catalogue: Catalogue) -> None:
+    """What the vocoder is told of a voice stands in its file."""
+    assert catalogue("anna", vector=[1.0, -1, 0, 0.5]).get("anna").vector == (1.0, -1.0, 0.0, 0.5)
+
+
 def test_empty_name_is_the_default(catalogue: Catalogue) -> None:
     """An empty name means the first voice by name."""
     voices = catalogue("bert", "anna")
@@ -88,6 +93,7 @@ def test_long_list_is_cut(catalogue: Catalogue) -> None:
         ({"language_codes": []}, "`language_codes` is empty"),
         ({"description": None}, "`description` is missing"),
         ({"pitch": 2}, "`pitch` is not a known key"),
+        ({"vector": [1.0]}, "`vector` has 1 numbers, but `vocode.voice_width` of the manifest is 4"),
     ],
 )
 def test_wrong_voice_file(catalogue: Catalogue, replaced: dict[str, object], sentence: str) -> None:

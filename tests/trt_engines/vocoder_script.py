@@ -12,7 +12,7 @@ from trt_engines.base import VocodeItem, Vocoder
 
 @dataclass
 class Spoken:
-    """One segment: its frames [frames, frame width], how they are cut, and the samples so far."""
+    """One segment: its frames [frames, frame width], how they are cut, its voice, and the samples so far."""
 
     slot: int
     frames: NDArray[Any]
@@ -20,6 +20,7 @@ class Spoken:
     cuts: Sequence[int]
     pieces: list[NDArray[np.float32]] = field(default_factory=list)
     turn: int = 0
+    voice: NDArray[np.float32] | None = None
 
     @property
     def is_done(self) -> bool:
@@ -36,12 +37,15 @@ class Spoken:
         edges = [0, *self.cuts, len(self.frames)]
         part = self.frames[edges[self.turn] : edges[self.turn + 1]]
         self.turn += 1
-        return VocodeItem(self.slot, part, self.seed, is_first=self.turn == 1, is_last=self.turn > len(self.cuts))
+        is_first, is_last = self.turn == 1, self.turn > len(self.cuts)
+        return VocodeItem(self.slot, part, self.seed, is_first, is_last, self.voice)
 
 
-def vocode_whole(vocoder: Vocoder, frames: NDArray[Any], seed: int) -> NDArray[np.float32]:
+def vocode_whole(
+    vocoder: Vocoder, frames: NDArray[Any], seed: int, voice: NDArray[np.float32] | None = None
+) -> NDArray[np.float32]:
     """Return the samples of a segment given in one piece, alone."""
-    spoken = Spoken(0, frames, seed, ())
+    spoken = Spoken(0, frames, seed, (), voice=voice)
     vocode_together(vocoder, [spoken])
     return spoken.samples
 
@@ -54,6 +58,17 @@ def vocode_together(vocoder: Vocoder, segments: Sequence[Spoken]) -> None:
             segment.pieces.append(samples)
     for segment in segments:
         vocoder.release(segment.slot)
+
+
+def in_many_voices(count: int, voice_width: int, frame_width: int) -> list[Spoken]:
+    """Segments of different lengths and cuts, every third in the first voice, the others each in one of its own."""
+    random = np.random.default_rng(count)
+    spoken = []
+    for slot in range(count):
+        frames = random.integers(0, 100, (1 + 3 * slot, frame_width)).astype(np.int32)
+        voice = (0.1 * random.standard_normal(voice_width)).astype(np.float32) if slot % 3 else None
+        spoken.append(Spoken(slot, frames, slot, random_cuts(len(frames), slot), voice=voice))
+    return spoken
 
 
 def random_cuts(frame_count: int, seed: int) -> list[int]:

@@ -15,7 +15,7 @@ from trt_engines.graph_tensors import vocode_tensors
 from trt_engines.manifest import Manifest
 from trt_engines.onnx_runtime.bound_run import BoundRun, aligned_zeros
 from trt_engines.onnx_runtime.session import open_session
-from trt_engines.vocode_items import SEED_MODULUS, check_items, not_finite, vocode_in_pieces
+from trt_engines.vocode_items import SEED_MODULUS, check_items, not_finite, vocode_in_pieces, voice_vectors
 
 QUANTUM_FRAMES = 2
 # Longer runs, over one stream or many, gain nothing: what they work on falls out of the processor's cache.
@@ -88,7 +88,7 @@ class StateVocoder:
         Raises:
             EngineError: An item does not fit its slot or the manifest; nothing was run.
         """
-        check_items(items, self._slot_count, self._manifest.frame.width, self._slots)
+        check_items(items, self._slot_count, self._manifest, self._slots)
         return vocode_in_pieces(items, LONGEST_RUN_FRAMES, self._run_all)
 
     def release(self, slot: int) -> None:
@@ -123,16 +123,19 @@ class StateVocoder:
 
     def _inputs(self, turns: Sequence[_Turn], frame_count: int) -> dict[str, NDArray[Any]]:
         frame = self._manifest.frame
-        frames = aligned_zeros((len(turns), frame_count, frame.width), frame.dtype)
+        frames: NDArray[Any] = aligned_zeros((len(turns), frame_count, frame.width), frame.dtype)
         for row, turn in zip(frames, turns, strict=True):
             row[: len(turn.item.frames)] = turn.item.frames
-        return {
+        inputs = {
             "frames": frames,
             "count": np.array([len(turn.item.frames) for turn in turns], np.int32),
             "is_last": np.array([turn.item.is_last for turn in turns], np.bool_),
             "seed": np.array([turn.item.seed % SEED_MODULUS for turn in turns], np.int32),
             "state": np.stack([turn.slot.state for turn in turns]),
         }
+        if width := self._manifest.vocode.voice_width:
+            inputs["voice"] = voice_vectors([turn.item for turn in turns], width)
+        return inputs
 
     def _carry_over(
         self, turn: _Turn, samples: NDArray[np.float32], state: NDArray[np.float32]

@@ -71,7 +71,7 @@ class WindowVocoder:
         Raises:
             EngineError: An item does not fit its slot or the manifest; nothing was run.
         """
-        check_items(items, self._slot_count, self._manifest.frame.width, self._slots)
+        check_items(items, self._slot_count, self._manifest, self._slots)
         return vocode_in_pieces(items, LONGEST_RUN_FRAMES, self._run_all)
 
     def release(self, slot: int) -> None:

@@ -62,7 +62,7 @@ class TensorrtStateVocoder:
         Raises:
             EngineError: An item does not fit its slot or the manifest; nothing was run.
         """
-        check_items(items, self._slot_count, self._manifest.frame.width, self._seen_frames)
+        check_items(items, self._slot_count, self._manifest, self._seen_frames)
         turns = [_Turn(item, item.frames, is_finished=not len(item.frames) and not item.is_last) for item in items]
         with self._driver.attached():
             for item in items:
@@ -92,7 +92,8 @@ class TensorrtStateVocoder:
         fits = len(turn.rest) + (self.lookahead_frames if turn.item.is_last else 0) <= longest
         frames, turn.rest = (turn.rest, turn.rest[:0]) if fits else (turn.rest[:longest], turn.rest[longest:])
         turn.is_finished = fits
-        return VocodeRow(frames, fits and turn.item.is_last, turn.item.seed % SEED_MODULUS, self._state_address(slot))
+        is_last, seed = fits and turn.item.is_last, turn.item.seed % SEED_MODULUS
+        return VocodeRow(frames, is_last, seed, self._state_address(slot), turn.item.voice)
 
     def _keep(self, turn: _Turn, row: VocodeRow, samples: NDArray[np.float32]) -> None:
         """Copy the good samples: not those before the segment, nor those behind its newest frame."""

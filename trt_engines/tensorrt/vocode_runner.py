@@ -25,12 +25,14 @@ class VocodeRow:
         is_last: whether the segment ends with them.
         seed: of the segment, below 2**31.
         state: device address of the slot's state, read and written; 0 for a vocoder without one.
+        voice: float32 [voice width], or None for zeros.
     """
 
     frames: NDArray[Any]
     is_last: bool
     seed: int
     state: int
+    voice: NDArray[np.float32] | None = None
 
 
 class VocodeRunner:
@@ -137,6 +139,10 @@ class VocodeRunner:
             inputs["is_last"][: len(rows)] = [row.is_last for row in rows]
             inputs["seed"][:] = 0
             inputs["seed"][: len(rows)] = [row.seed for row in rows]
+        if "voice" in inputs:
+            inputs["voice"][:] = 0
+            for vector, row in zip(inputs["voice"], rows, strict=False):  # there are more rows than that
+                vector[:] = 0 if row.voice is None else row.voice
 
     def _move_states(self, rows: Sequence[VocodeRow], *, inwards: bool) -> None:
         """Copy what the slots carry over into the run's rows, or back."""

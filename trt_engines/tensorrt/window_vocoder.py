@@ -66,7 +66,7 @@ class TensorrtWindowVocoder:
         Raises:
             EngineError: An item does not fit its slot or the manifest; nothing was run.
         """
-        check_items(items, self._slot_count, self._manifest.frame.width, self._contexts)
+        check_items(items, self._slot_count, self._manifest, self._contexts)
         windows = [window for item in items for window in self._windows(item)]
         made: dict[int, list[NDArray[np.float32]]] = {item.slot: [np.zeros(0, np.float32)] for item in items}
         for start in range(0, len(windows), self._runner.row_count):

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.trt_engines.small_bundle import NAN_ID, SAMPLES_PER_FRAME
-from tests.trt_engines.vocoder_script import Spoken, random_cuts, vocode_together, vocode_whole
+from tests.trt_engines.vocoder_script import Spoken, in_many_voices, random_cuts, vocode_together, vocode_whole
 from trt_engines.base import VocodeItem, Vocoder
 from trt_engines.errors import EngineError, SlotError
 from trt_engines.manifest_loading import load_manifest
@@ -56,6 +56,29 @@ def test_company_does_not_matter(vocoder: Vocoder) -> None:
 
     for spoken in together:
         assert np.array_equal(vocode_whole(vocoder, spoken.frames, spoken.seed), spoken.samples)
+
+
+def test_voices_do_not_matter_to_each_other(tiny_bundle: Path) -> None:
+    """Segments in different voices, side by side, sound as each does alone; each voice has its own sound."""
+    manifest = load_manifest(tiny_bundle)
+    vocoder = StateVocoder(tiny_bundle, manifest, SLOT_COUNT)
+    together = in_many_voices(9, manifest.vocode.voice_width, manifest.frame.width)
+    vocode_together(vocoder, together)
+
+    for spoken in together:
+        alone = vocode_whole(vocoder, spoken.frames, spoken.seed, spoken.voice)
+        assert np.array_equal(alone, spoken.samples)
+        if spoken.voice is not None:
+            assert not np.array_equal(alone, vocode_whole(vocoder, spoken.frames, spoken.seed))
+
+
+def test_a_voice_of_another_width_is_refused(vocoder: Vocoder) -> None:
+    """These vocoders have one voice, so a vector is an error, before anything is run."""
+    item = VocodeItem(0, frames(1, 2), 1, is_first=True, is_last=True, voice=np.zeros(3, np.float32))
+    with pytest.raises(
+        EngineError, match=r"voice vector of shape \(3,\) was given to slot 0; the vocoder takes 0 numb"
+    ):
+        vocoder.vocode([item])
 
 
 def test_samples_come_no_later_than_the_look_ahead(vocoder: Vocoder) -> None:

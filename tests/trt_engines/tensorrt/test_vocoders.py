@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tests.trt_engines.double_plans import write_double_plans
 from tests.trt_engines.small_bundle import NAN_ID
-from tests.trt_engines.vocoder_script import Spoken, random_cuts, vocode_together, vocode_whole
+from tests.trt_engines.vocoder_script import Spoken, in_many_voices, random_cuts, vocode_together, vocode_whole
 from trt_engines.base import VocodeItem
 from trt_engines.engine_options import EngineOptions
 from trt_engines.errors import SlotError
@@ -40,6 +40,18 @@ def test_samples_equal_those_of_onnx_runtime_for_any_cuts(bundle: Path, open_ben
         whole = vocode_whole(reference, segment.frames, segment.seed)
         assert len(whole) == len(segment.frames) * vocoder.samples_per_frame
         np.testing.assert_array_equal(whole, segment.samples)
+
+
+def test_each_segment_sounds_in_its_voice(tiny_bundle: Path, open_bench: Callable, tmp_path: Path) -> None:
+    """Seven segments side by side in different voices: the samples that ONNX Runtime gives each alone."""
+    write_double_plans(tiny_bundle, tmp_path)
+    engine = open_bench(bundle_dir=tiny_bundle, plans_dir=tmp_path).engine
+    reference = load_engine(tiny_bundle, EngineOptions(slot_count=1, threads=1)).vocoder
+    spoken = in_many_voices(7, engine.manifest.vocode.voice_width, engine.manifest.frame.width)
+    vocode_together(engine.vocoder, spoken)
+    for segment in spoken:
+        alone = vocode_whole(reference, segment.frames, segment.seed, segment.voice)
+        np.testing.assert_array_equal(alone, segment.samples)
 
 
 def test_a_slot_that_is_used_again_starts_from_silence(tiny_bundle: Path, open_bench: Callable, tmp_path: Path) -> None:
