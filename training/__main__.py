@@ -1,7 +1,7 @@
 """Retrains the default voice with one command: `python -m training --work DIR`.
 
-Stages, each resumable and skipped when finished: data (teacher), codec, tokens, talker, bundle, evaluation, word
-times, robustness. Stop it at any time and start it again. On two CPU cores all of it takes about two and a half hours.
+Stages, each resumable and skipped when finished: data (teacher), codec, tokens, talker, bundle, voices, evaluation,
+word times, robustness. Stop it at any time and start it again. On two CPU cores all of it takes about three hours.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import torch
 
 from training.recipe import Recipe
 
-STAGES = ("data", "codec", "tokens", "talker", "bundle", "evaluate", "word-times", "robustness")
+STAGES = ("data", "codec", "tokens", "talker", "bundle", "voices", "evaluate", "word-times", "robustness")
 
 
 def make_data(recipe: Recipe) -> None:
@@ -53,6 +53,15 @@ def make_bundle(recipe: Recipe) -> None:
     write_bundle(recipe)
 
 
+def add_voices(recipe: Recipe) -> None:
+    """Train the other voices on top of the bundle, and rebuild it with them."""
+    from training.bundle import add_voices as add
+    from training.train_voices import train
+
+    train(recipe)
+    add(recipe)
+
+
 def evaluate(recipe: Recipe) -> None:
     """Listen by numbers and write the figures beside the bundle."""
     from training.evaluate import evaluate_bundle
@@ -80,6 +89,7 @@ _RUN: dict[str, Callable[[Recipe], None]] = {
     "tokens": make_tokens,
     "talker": train_talker,
     "bundle": make_bundle,
+    "voices": add_voices,
     "evaluate": evaluate,
     "word-times": check_times,
     "robustness": check_robustness,

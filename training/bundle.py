@@ -3,17 +3,15 @@
 from importlib.metadata import distribution
 from pathlib import Path
 
+import torch
+
 from build_engines.pointer.build import PointerBuild, PointerNetworks
+from build_engines.pointer.rebuild import NewVoices, rebuild
 from training.recipe import Recipe
+from training.train_voices import TIMBRE_WIDTH, Vectors
+from training.voice_list import FIRST_VOICE, OTHER_VOICES
 
 BUNDLE_ID = "antiphon-default"
-VOICES = {
-    "aria": {
-        "language_codes": ["en-US"],
-        "gender": "female",
-        "description": "American English, warm and clear. Distilled from hibari-tts (Kokoro-82M, af_heart).",
-    }
-}
 _DATA = Path(__file__).parent / "data"
 
 
@@ -21,8 +19,22 @@ def write_bundle(recipe: Recipe) -> None:
     """Build the bundle from the checkpoints, prove it, and write it to `recipe.bundle`."""
     networks = PointerNetworks.load(recipe.codec, recipe.talker)
     documents = {"MODEL_CARD.md": (_DATA / "MODEL_CARD.md").read_text(), "NOTICE": notices()}
-    build = PointerBuild(networks, BUNDLE_ID, VOICES, documents=documents)
+    build = PointerBuild(networks, BUNDLE_ID, {FIRST_VOICE.name: FIRST_VOICE.card}, documents=documents)
     build.write(recipe.bundle)
+
+
+def add_voices(recipe: Recipe) -> None:
+    """Rebuild the bundle with the voices of the checkpoint `recipe.voices`; the first voice stays as it is."""
+    state = torch.load(recipe.voices, weights_only=True)
+    vectors = Vectors(len(OTHER_VOICES), TIMBRE_WIDTH)
+    vectors.load_state_dict(state["vectors"])
+    whole = torch.cat([vectors(torch.arange(len(OTHER_VOICES))), state["pitch"]], 1).detach()
+    cards = {
+        voice.name: {**voice.card, "vector": [round(number, 5) for number in vector.tolist()]}
+        for voice, vector in zip(OTHER_VOICES, whole, strict=True)
+    }
+    cards[FIRST_VOICE.name] = FIRST_VOICE.card
+    rebuild(recipe.bundle, recipe.bundle, new_voices=NewVoices(state["timbre"], TIMBRE_WIDTH, cards))
 
 
 def notices() -> str:

@@ -13,6 +13,7 @@ class Recipe:
         bundle: folder of the finished bundle.
         hours: teacher speech to make, in hours (the extra clauses and single words come on top).
         codec_steps, codec_shards: length of the codec's training and how many data files it reads (0.4 h each).
+        voice_sentences, voice_steps: sentences that each further voice says, and length of the training of the timbres.
         talker_steps, batch_frames, decay_share: length of the talker's training, frames of a step, share of the run
             over which the rate falls.
     """
@@ -25,6 +26,8 @@ class Recipe:
     talker_steps: int = 3600
     batch_frames: int = 1200
     decay_share: float = 0.4
+    voice_sentences: int = 20
+    voice_steps: int = 2000
 
     @property
     def data(self) -> Path:
@@ -40,6 +43,16 @@ class Recipe:
     def tokens(self) -> Path:
         """Token shards."""
         return self.work / "tokens"
+
+    @property
+    def voice_data(self) -> Path:
+        """What the other voices are learned from."""
+        return self.work / "voices"
+
+    @property
+    def voices(self) -> Path:
+        """Checkpoint of the other voices."""
+        return self.work / "voices.pt"
 
     @property
     def talker(self) -> Path:

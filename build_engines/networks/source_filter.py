@@ -42,8 +42,12 @@ class SourceFilter(nn.Module):
             f0_hz: float32 [batch, time], 0 where unvoiced.
             noise: complex64 [batch, time, bins], standard normal in both parts.
         """
+        return self.from_pulses(spectra, self.pulses(f0_hz), noise)
+
+    def from_pulses(self, spectra: Tensor, pulses: Tensor, noise: Tensor) -> Tensor:
+        """Render as `forward` does, from the pulses [batch, time * hop_samples] themselves."""
         harmonic, theta, noisy, free, phi = spectra.split(spectra.shape[-1] // SPECTRUM_PARTS, -1)
-        filtered = self._source(f0_hz) * torch.polar(_magnitude(harmonic), math.pi * torch.tanh(theta))
+        filtered = self._source(pulses) * torch.polar(_magnitude(harmonic), math.pi * torch.tanh(theta))
         filtered = filtered + noise * _magnitude(noisy) + torch.polar(_magnitude(free), phi)
         return self._overlap(torch.fft.irfft(filtered, self.window_samples, -1) * self.window)
 
@@ -63,11 +67,12 @@ class SourceFilter(nn.Module):
         train = torch.where(is_near, harmonics, ratio) - 0.5
         return torch.where(pitch > VOICED_ABOVE_HZ, train, 0.0)
 
-    def _source(self, f0_hz: Tensor) -> Tensor:
+    def _source(self, pulses: Tensor) -> Tensor:
         """Return the spectrum complex64 [batch, time, bins] of the pulses; a cosine of amplitude 1 peaks at 1."""
         half = self.window_samples // 2
-        framed = F.pad(self.pulses(f0_hz), (half, half)).unfold(1, self.window_samples, self.config.hop_samples)
-        spectrum: Tensor = torch.fft.rfft(framed[:, : f0_hz.shape[1]] * self.window / (half / 2), dim=-1)
+        hop, time = self.config.hop_samples, pulses.shape[1] // self.config.hop_samples
+        framed = F.pad(pulses, (half, half)).unfold(1, self.window_samples, hop)
+        spectrum: Tensor = torch.fft.rfft(framed[:, :time] * self.window / (half / 2), dim=-1)
         return spectrum
 
     def _overlap(self, framed: Tensor) -> Tensor:

@@ -5,9 +5,10 @@ whose builder has not changed comes out as the same file.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -77,12 +78,35 @@ class StoredNetworks:
         return folded
 
 
+@dataclass(frozen=True)
+class NewVoices:
+    """Voices that a bundle is to have besides its first one.
+
+    Attributes:
+        timbre: weights of a `TimbredTail`.
+        timbre_width: numbers of a voice vector that shape the timbre.
+        voices: what `voices/<name>.json` says of every voice, the first one included, by name.
+    """
+
+    timbre: Mapping[str, torch.Tensor]
+    timbre_width: int
+    voices: Mapping[str, Mapping[str, Any]]
+
+    def added_to(self, networks: PointerNetworks) -> PointerNetworks:
+        """Return the networks with these voices; what they had stays as it is."""
+        codec = LatentCodec(replace(networks.codec.config, timbre_width=self.timbre_width))
+        timbre = {f"timbre.{name}": tensor for name, tensor in self.timbre.items()}
+        codec.load_state_dict(networks.codec.state_dict() | timbre)
+        return PointerNetworks(codec.eval(), networks.talker)
+
+
 def rebuild(
     bundle_dir: Path,
     out_dir: Path,
     codec: LatentCodecConfig | None = None,
     talker: PointerTalkerConfig | None = None,
     recipe: PointerRecipe | None = None,
+    new_voices: NewVoices | None = None,
 ) -> Manifest:
     """Make the graphs of a bundle anew, prove them and write the bundle to `out_dir`, which may be the same.
 
@@ -95,6 +119,7 @@ def rebuild(
         codec: sizes of the codec; those of the default voice if left out.
         talker: sizes of the talker and its stop rule; those of the default voice if left out.
         recipe: how it is proven.
+        new_voices: voices to add; those that the bundle has besides its first one are replaced.
 
     Raises:
         CheckpointError: The bundle is of another family or of other sizes.
@@ -107,10 +132,13 @@ def rebuild(
             "the others from their checkpoint."
         )
     stored = StoredNetworks.of(bundle_dir, before, codec or LatentCodecConfig(), talker or PointerTalkerConfig())
+    networks, voices = stored.networks(before), dict(_voices(bundle_dir, before))
+    if new_voices is not None:
+        networks, voices = new_voices.added_to(networks), dict(new_voices.voices)
     build = PointerBuild(
-        stored.networks(before),
+        networks,
         before.id,
-        dict(_voices(bundle_dir, before)),
+        voices,
         stored.stored(before.step.graph).storage,
         stored.stored(before.vocode.graph).storage,
         _documents(bundle_dir),
@@ -135,7 +163,7 @@ def _results(before: Manifest, after: Manifest) -> tuple[ParitySpec, ...]:
     return (*old, *(result for result in after.verification if result.graph not in kept))
 
 
-def _voices(bundle_dir: Path, manifest: Manifest) -> Iterator[tuple[str, dict[str, object]]]:
+def _voices(bundle_dir: Path, manifest: Manifest) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for name in manifest.voice_files:
         description = json.loads((bundle_dir / name).read_text("utf-8"))
         yield description.pop("name"), description
