@@ -12,6 +12,7 @@ from trt_engines.tensorrt.flavor import Flavor
 from trt_engines.tensorrt.log import TensorrtLog, tensorrt_log
 from trt_engines.tensorrt.plan_session import Addresses, DeviceCopy, Shapes, check_on_device
 
+DRIVER_ADVICE = "update the NVIDIA driver, or install a TensorRT for the CUDA version that it supports"
 _SIGNS_OF_FULL_MEMORY = ("OutOfMemory", "out of memory")
 
 
@@ -126,14 +127,13 @@ def _made_runtime(flavor: Flavor, log: TensorrtLog) -> Any:  # noqa: ANN401
     TensorRT was built for a later CUDA than the package that probed.
     """
     log.errors.clear()
-    advice = "update the NVIDIA driver, or install a TensorRT for the CUDA version that it supports"
     try:
         runtime = flavor.api.Runtime(log)
     except TypeError as error:
-        raise refusal(log, f"{flavor.name} {flavor.version} cannot start; {advice}") from error
+        raise refusal(log, f"{flavor.name} {flavor.version} cannot start; {DRIVER_ADVICE}") from error
     if log.errors:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(runtime))  # never destroyed
-        raise refusal(log, f"{flavor.name} {flavor.version} cannot start; {advice}")
+        raise refusal(log, f"{flavor.name} {flavor.version} cannot start; {DRIVER_ADVICE}")
     return runtime
 
 
