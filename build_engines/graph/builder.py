@@ -170,6 +170,12 @@ class GraphBuilder:
         self._append("Split", [value, self.constant(np.asarray(sizes, np.int64))], names, "", {"axis": axis})
         return [Value(self, name, value.dtype) for name in names]
 
+    def cut_input(self, value: Value, parts: Sequence[Value], sizes: Sequence[int], axis: int) -> None:
+        """Cut an input into parts that nodes already read, now that the sizes of all of them are known."""
+        names = [part.name for part in parts]
+        self._append("Split", [value, self.constant(np.asarray(sizes, np.int64))], names, "", {"axis": axis})
+        self._nodes.insert(0, self._nodes.pop())
+
     def top(self, value: Value, count: int) -> tuple[Value, Value]:
         """Return the `count` largest elements of the last axis, largest first, and their int64 positions."""
         names = [self._fresh("TopK") for _ in range(2)]

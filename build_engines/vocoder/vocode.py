@@ -15,6 +15,7 @@ from build_engines.vocoder.carried_state import CarriedState
 from build_engines.vocoder.convnext import streamed_block
 from build_engines.vocoder.geometry import VocoderGeometry
 from build_engines.vocoder.source_filter import SourceFilter
+from build_engines.vocoder.spectral_head import Spectra, spectral_head
 from build_engines.vocoder.stream_clock import StreamClock
 
 _HIGHEST_LOG_F0 = float(np.log(1000.0))
@@ -45,7 +46,8 @@ class CodecVocoder:
         is_last = graph.input("is_last", np.bool_, ["N"])
         seed = graph.input("seed", np.int32, ["N"]).cast(np.int64)
         state = CarriedState(graph, count)
-        clock = StreamClock.of(graph, state, frames, count, is_last, self.config.sub_frames)
+        lags = sorted({*self.geometry.block_lags, self.geometry.tail_lag - 1})
+        clock = StreamClock.of(graph, state, frames, (count, is_last), self.config.sub_frames, lags)
         latent, f0_hz = self._decode(frames, state)
         spectra = self._tail(latent, clock, state)
         samples = SourceFilter(self.geometry).render(spectra, f0_hz, seed, clock, state)
@@ -54,14 +56,15 @@ class CodecVocoder:
         return graph, state.width
 
     def _decode(self, frames: Value, state: CarriedState) -> tuple[Value, Value]:
-        """Return the latent [N, time, width] and the pitch [N, time, 1] in Hz, 0 where unvoiced."""
+        """Return the latent [N, time, 1, width] and the pitch [N, time, 1, 1] in Hz, 0 where unvoiced."""
         graph, config, weights = frames.graph, self.config, self.weights
         scalars = fsq_scalars(config.levels)
         bounded = graph.op("Clip", [frames, np.asarray(0), np.asarray(len(scalars) - 1)])
-        hidden = linear(graph.gather(scalars, bounded).reshape(0, 0, -1), weights, "decoder.inlet")
+        digits = graph.gather(scalars, bounded).reshape(0, 0, 1, config.codebook_count * len(config.levels))
+        hidden = linear(digits, weights, "decoder.inlet")
         for block in range(config.decoder_blocks):
             hidden = streamed_block(hidden, weights, f"decoder.wide.{block}", state, rate=1, is_causal=True)
-        hidden = linear(hidden, weights, "decoder.up").reshape(0, -1, config.narrow)
+        hidden = linear(hidden, weights, "decoder.up").reshape(0, -1, 1, config.narrow)
         for block in range(config.refiner_blocks):
             name = f"decoder.narrow.{block}"
             hidden = streamed_block(hidden, weights, name, state, rate=config.sub_frames, is_causal=True)
@@ -77,12 +80,16 @@ class CodecVocoder:
         weight, bias = (self.weights[f"decoder.outlet.{part}"] for part in ("weight", "bias"))
         return {"decoder.outlet.weight": weight * deviation[:, None], "decoder.outlet.bias": bias * deviation + mean}
 
-    def _tail(self, latent: Value, clock: StreamClock, state: CarriedState) -> Value:
-        """Return the spectra [N, time, 5 * bins]; every block sees zeros outside the segment, as it does offline."""
-        rate, lag = self.config.sub_frames, 0
-        hidden = latent * clock.inside(0)
-        for block in range(self.config.tail_blocks):
-            hidden = streamed_block(hidden, self.weights, f"tail.blocks.{block}", state, rate=rate, is_causal=False)
-            lag += self.config.tail_kernel // 2
-            hidden = hidden * clock.inside(lag)
-        return linear(layer_norm(hidden, self.weights, "tail.norm"), self.weights, "tail.head")
+    def _tail(self, latent: Value, clock: StreamClock, state: CarriedState) -> Spectra:
+        """Return the spectra; every block sees zeros outside the segment, as it does offline."""
+        config, lags = self.config, self.geometry.block_lags
+        hidden = latent * clock.inside[lags[0]]
+        for block, lag in enumerate(lags[1:]):
+            delay = self.geometry.tail_delay if block + 1 == config.tail_blocks else 0
+            name = f"tail.blocks.{block}"
+            hidden = streamed_block(
+                hidden, self.weights, name, state, rate=config.sub_frames, is_causal=False, delay=delay
+            )
+            hidden = hidden * clock.inside[lag]
+        normed = layer_norm(hidden, self.weights, "tail.norm")
+        return spectral_head(normed, self.weights, "tail.head", self.geometry)
