@@ -67,6 +67,10 @@ class PythonPlanSession:
         bound.check(not missing, f"its inputs: {missing} are not set")
         return bound
 
+    def close(self) -> None:
+        """See `PlanSession`."""
+        self._engine = self._runtime = None
+
     def _context_configuration(self) -> Any:  # noqa: ANN401 # TensorRT's objects have no types
         """Scratch memory is ours; RTX compiles its kernels now rather than during a later step."""
         api = self._flavor.api
@@ -112,6 +116,10 @@ class PythonPlanContext:
                 memory.driver.copy(copy.target, copy.source, copy.byte_count, stream)
 
         return memory.captured(stream, work)
+
+    def close(self) -> None:
+        """See `PlanContext`."""
+        self._context = None
 
     def check(self, accepted: object, what: str) -> None:
         """Raise unless TensorRT said yes."""
