@@ -16,6 +16,8 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 PROTO_PATH := .:clients:proto/gen
 DEMO_WAV ?= demo.wav
 BUNDLE ?= voices/default
+# The driver says which CUDA it supports; TensorRT's packages for CUDA 13 need a newer one than those for 12.
+GPU_EXTRA ?= $(shell nvidia-smi 2>/dev/null | grep -q 'CUDA Version: 12' && echo tensorrt-cu12 || echo tensorrt)
 
 .PHONY: demo test check lint contract layers types docs docs-serve serve proto format bench voice voice-eval gpu-check clean
 
@@ -73,7 +75,7 @@ voice-eval: .venv/training.stamp
 	$(BIN)/python -m training evaluate
 
 gpu-check: .venv/developer.stamp
-	$(BIN)/python -m pip install --quiet -e '.[tensorrt]'
+	$(BIN)/python -m pip install --quiet -e '.[$(GPU_EXTRA)]'
 	$(BIN)/antiphon selftest --backend tensorrt --slots 128 --plans build/plans --out build/gpu-check
 
 clean:

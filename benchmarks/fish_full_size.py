@@ -1,11 +1,13 @@
 """A Fish Speech bundle of the true sizes of 1.5, from random weights: export, proof, memory and speed on this machine.
 
-    python -m benchmarks.fish_full_size build/fish-full              # 7 GB of disk; some minutes
-    python -m benchmarks.fish_full_size build/fish-small --small     # a rehearsal
+    python -m benchmarks.fish_full_size build/fish-full                      # 7 GB of disk; some minutes
+    python -m benchmarks.fish_full_size build/fish-full --storage int8 --codec-storage int8
+    python -m benchmarks.fish_full_size build/fish-full --parts step         # one part again; keeps the others' results
+    python -m benchmarks.fish_full_size build/fish-small --small             # a rehearsal
 
 Writes a random checkpoint, builds and proves a bundle of it in a process of its own, runs the bundle in another one,
-and prints what each took as JSON. The floor of a step is the time to read, from memory, every weight as often as a
-step uses it (the depth transformer's seven times), at the rate of a dot product over a gigabyte.
+and records what each took. The floor of a step is the time to read, from memory, every weight as often as a step uses
+it (the depth transformer's seven times), at the rate at which all threads together read a gigabyte.
 """
 
 import argparse
@@ -15,14 +17,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 
-from benchmarks.quartiles import quartiles_s
-from benchmarks.step_floor import StepTimer, dot_product
+from benchmarks.quartiles import allow_realtime, quartiles_s
+from benchmarks.record import RESULTS, record
+from benchmarks.step_floor import StepTimer
 from trt_engines.base import Engine, PrefillChunk, VocodeItem
 from trt_engines.engine_options import EngineOptions
 from trt_engines.load import load_engine
@@ -30,35 +34,67 @@ from trt_engines.load import load_engine
 _POSITIONS = 96
 _GIGABYTE = 1 << 30
 _CALL_FRAMES = 8
+_ROUNDS = 6
+_PARTS = ("build", "step", "calls")
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure, print and record."""
+    options = arguments()
+    bundle = options.work / f"bundle-{options.storage}"
+    if options.measure:
+        if options.realtime:
+            allow_realtime()
+        print(json.dumps(measured(options.measure, bundle, options.threads, options.rows)))
+        return
+    name = f"fish_{'small' if options.small else 'full'}_size_{options.storage}"
+    results: dict[str, Any] = _recorded(name)
+    results |= {"storage": options.storage, "codec_storage": options.codec_storage, "threads": options.threads}
+    for part in options.parts:
+        results[part] = built(options, bundle) if part == "build" else _measured_apart(part)
+    record(name, results)
+    print(json.dumps(results, indent=2))
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("work", type=Path, help="directory for checkpoint and bundle; what is there is used again")
     parser.add_argument("--small", action="store_true", help="rehearse with a small model")
-    parser.add_argument("--storage", default="float32", help="of the talker's weights: float32, float16, packed, int8")
+    parser.add_argument("--storage", default="float32", help="of the talker: float32, float16, packed, int8, int4")
+    parser.add_argument("--codec-storage", default="float32", help="of the codec")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rows", type=int, nargs="+", default=[1, 4])
-    parser.add_argument("--measure-only", action="store_true", help="run the bundle in this process (used internally)")
-    options = parser.parse_args()
-    bundle = options.work / f"bundle-{options.storage}"
-    if options.measure_only:
-        print(json.dumps(measured(bundle, options.threads, options.rows)))
-        return
-    checkpoint = options.work / "checkpoint"
-    results: dict[str, Any] = {"command": " ".join(sys.argv), "cores": os.cpu_count(), "storage": options.storage}
+    parser.add_argument("--parts", nargs="+", choices=_PARTS, default=_PARTS, help="what to do (default: everything)")
+    parser.add_argument("--realtime", action="store_true", help="run with real-time priority (Linux, as root)")
+    parser.add_argument("--measure", choices=_PARTS[1:], help="measure a part in this process (used internally)")
+    return parser.parse_args()
+
+
+def built(options: argparse.Namespace, bundle: Path) -> dict[str, Any]:
+    """Write checkpoint and bundle where they are missing; return what that took, and what the bundle says of itself."""
+    checkpoint, taken = options.work / "checkpoint", dict[str, Any]()
     if not checkpoint.is_dir():
         small = ["--small"] if options.small else []
-        results["checkpoint"] = usage(["benchmarks.fish_random_checkpoint", str(checkpoint), *small])[0]
+        taken["checkpoint"] = usage(["benchmarks.fish_random_checkpoint", str(checkpoint), *small])[0]
     if not bundle.is_dir():
-        place = ["--checkpoint", str(checkpoint), "--out", str(bundle), "--storage", options.storage]
-        results["build"] = usage(["build_engines", "fish-speech-1.5", *place])[0]
-    results["bundle_bytes"] = sum(path.stat().st_size for path in bundle.rglob("*") if path.is_file())
-    results["verification"] = json.loads((bundle / "manifest.json").read_text())["verification"]
-    results["run"], printed = usage(["benchmarks.fish_full_size", *sys.argv[1:], "--measure-only"])
-    results.update(json.loads(printed))
-    print(json.dumps(results, indent=2))
+        place = ["--checkpoint", str(checkpoint), "--out", str(bundle)]
+        storage = ["--storage", options.storage, "--codec-storage", options.codec_storage]
+        taken |= usage(["build_engines", "fish-speech-1.5", *place, *storage])[0]
+    manifest = json.loads((bundle / "manifest.json").read_text())
+    bytes_of = {path.name: path.stat().st_size for path in sorted((bundle / "graphs").iterdir())}
+    return {**taken, "graph_bytes": bytes_of, **{key: manifest[key] for key in ("verification", "quality")}}
+
+
+def _measured_apart(part: str) -> dict[str, Any]:
+    taken, printed = usage(["benchmarks.fish_full_size", *sys.argv[1:], "--measure", part])
+    return {**taken, "load_average": round(os.getloadavg()[0], 1), **json.loads(printed)}
+
+
+def _recorded(name: str) -> dict[str, Any]:
+    path = RESULTS / f"{name}.json"
+    data: dict[str, Any] = json.loads(path.read_text("utf-8"))["data"] if path.exists() else {}
+    return data
 
 
 def usage(module: Sequence[str]) -> tuple[dict[str, float], str]:
@@ -75,29 +111,40 @@ def usage(module: Sequence[str]) -> tuple[dict[str, float], str]:
     return {"wall_s": round(wall_s, 1), "peak_memory_bytes": float(taken.ru_maxrss * 1024)}, printed
 
 
-def measured(bundle: Path, threads: int, rows: Sequence[int]) -> dict[str, Any]:
-    """Load a bundle and time its operations."""
+def measured(part: str, bundle: Path, threads: int, rows: Sequence[int]) -> dict[str, Any]:
+    """Load a bundle and time one part of its operations."""
     began_s = time.perf_counter()
     engine = load_engine(bundle, EngineOptions(max(rows), threads))
     load_s = time.perf_counter() - began_s
     try:
-        steps = StepTimer(engine, _POSITIONS)
-        works = [*(steps.work(count) for count in rows), dot_product(_GIGABYTE), prefill_of(engine), vocode_of(engine)]
-        *step_s, read_s, prefill_s, vocode_s = quartiles_s(works, steps.make_room)
+        measure = step_times if part == "step" else call_times
+        return {"load_s": round(load_s, 1), **measure(engine, bundle, threads, rows)}
     finally:
         engine.close()
-    frame_s = 1.0 / engine.manifest.audio.frame_rate_hz
+
+
+def step_times(engine: Engine, bundle: Path, threads: int, rows: Sequence[int]) -> dict[str, Any]:
+    """Time steps of these numbers of rows, in turn with reading a gigabyte."""
+    steps = StepTimer(engine, [_POSITIONS] * max(rows))
+    works = [*(steps.work(count) for count in rows), reading(_GIGABYTE, threads)]
+    *step_s, read_s = quartiles_s(works, steps.make_room, _ROUNDS)
     step_bytes = bytes_read(bundle / engine.manifest.step.graph)
     return {
-        "load_s": round(load_s, 1),
-        "threads": threads,
         "bytes_read_per_step": step_bytes,
         "read_bytes_per_s": round(_GIGABYTE / read_s),
         "floor_ms": round(step_bytes / (_GIGABYTE / read_s) * 1e3, 2),
-        "step_ms": {count: round(seconds * 1e3, 2) for count, seconds in zip(rows, step_s, strict=True)},
-        "frame_ms": round(frame_s * 1e3, 2),
+        "step_ms": {str(count): round(seconds * 1e3, 2) for count, seconds in zip(rows, step_s, strict=True)},
+        "frame_ms": round(1e3 / engine.manifest.audio.frame_rate_hz, 2),
+    }
+
+
+def call_times(engine: Engine, bundle: Path, threads: int, rows: Sequence[int]) -> dict[str, Any]:
+    """Time a prefill of a full chunk, and a call of the vocoder."""
+    del bundle, threads, rows
+    prefill_s, vocode_s = quartiles_s([prefill_of(engine), vocode_of(engine)], rounds=_ROUNDS)
+    return {
         "prefill_ms_per_row": round(prefill_s / engine.manifest.prefill.chunk_rows * 1e3, 2),
-        "vocode_real_time_factor": round(vocode_s / (_CALL_FRAMES * frame_s), 3),
+        "vocode_real_time_factor": round(vocode_s / (_CALL_FRAMES / engine.manifest.audio.frame_rate_hz), 3),
     }
 
 
@@ -119,6 +166,13 @@ def vocode_of(engine: Engine) -> Callable[[], object]:
     return lambda: engine.vocoder.vocode([VocodeItem(0, frames, 0, is_first=False, is_last=False)])
 
 
+def reading(byte_count: int, threads: int) -> Callable[[], object]:
+    """Return a read of this many bytes, each thread its share."""
+    shares = [np.ones(byte_count // threads // 4, np.float32) for _ in range(threads)]
+    executor = ThreadPoolExecutor(threads)
+    return lambda: list(executor.map(lambda share: np.dot(share, share), shares))
+
+
 def bytes_read(path: Path) -> int:
     """Return the bytes of weights that one run of a graph multiplies by, counted at each use, as they lie in memory."""
     graph = onnx.load(path, load_external_data=False).graph
@@ -132,6 +186,7 @@ def bytes_read(path: Path) -> int:
         while name in origin:
             name = origin[name]
         total += sizes.get(name, 0) * (1 if node.op_type == "MatMulNBits" else 4)
+        total += 4 * sizes[node.input[2]] if node.op_type == "MatMulNBits" else 0
     return total
 
 

@@ -1,117 +1,88 @@
-"""What rounding the weights of a Fish Speech checkpoint costs: the report of sizes and errors for every storage.
+"""The report on rounding the weights of a Fish Speech bundle: size, speed, memory and quality, a column per storage.
 
-    python -m benchmarks.fish_quantization build/fish-full/checkpoint
+    python -m benchmarks.fish_full_size build/fish-full                                             # float32 first
+    python -m benchmarks.fish_full_size build/fish-full --storage int8 --codec-storage int8
+    python -m benchmarks.fish_full_size build/fish-full --storage int4 --codec-storage int8
+    python -m benchmarks.fish_quantization
 
-For the talker: mean squared error, cosine and divergence of the logits of token and codes over a random prompt, beside
-the share of most likely ids that stay. For the codec: distance of log-mel spectra of decoded random frames, and the
-share of codes that encoding noise gives again. Speed and memory of a storage tells `benchmarks.fish_full_size`.
+Puts side by side what these runs have recorded, prints it as a table in Markdown and keeps it as JSON. Sizes, times and
+memory mean the same on random weights as on trained ones. How far logits and spectra are off, and how many likeliest
+ids and codes stay the same, means something for a voice on trained weights only; docs/how-to/fish-speech.md says why.
 """
 
 import argparse
-import copy
 import json
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-import numpy as np
-import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from benchmarks.record import RESULTS, record
 
-from build_engines.fish_speech.causal import Past
-from build_engines.fish_speech.checkpoint import load_checkpoint
-from build_engines.fish_speech.codec import FishCodec
-from build_engines.fish_speech.talker import FishTalker
-from build_engines.graph.quantization import BLOCK_SIZE, ZERO_POINT, quantize_blocks
-from build_engines.graph.storage import Storage
+STORAGES = ("float32", "int8", "int4")
+_PARTS_OF = {"talker": ("prefill", "step"), "codec": ("vocode", "encode")}
 
-_ROWS = 64
-_FRAMES = 12
-_SAMPLES = 44_100
-
-Network = TypeVar("Network", bound=nn.Module)
+Report = dict[str, dict[str, float]]
 
 
 def main() -> None:
-    """Print the report as JSON."""
+    """Print the report and record it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("checkpoint", type=Path)
-    checkpoint = load_checkpoint(parser.parse_args().checkpoint)
-    report = {
-        storage.value: {
-            "talker": talker_errors(checkpoint.talker, rounded(checkpoint.talker, storage)),
-            "codec": codec_errors(checkpoint.codec, rounded(checkpoint.codec, storage)),
-        }
-        for storage in (Storage.FLOAT16, Storage.PACKED, Storage.INT8)
+    parser.add_argument("--size", choices=["full", "small"], default="full", help="which runs (default full)")
+    parser.add_argument("--storages", nargs="+", default=STORAGES)
+    options = parser.parse_args()
+    runs = {storage: _run(f"fish_{options.size}_size_{storage}") for storage in options.storages}
+    made = report(runs)
+    record("fish_quantization" if options.size == "full" else "fish_small_quantization", made)
+    print(table(made, list(runs)))
+
+
+def report(runs: Mapping[str, Mapping[str, Any]]) -> Report:
+    """Return the value of every measure for every storage; a measure that a storage lacks is left out there."""
+    made: Report = {}
+    for storage, run in runs.items():
+        for measure, value in _measures(run).items():
+            made.setdefault(measure, {})[storage] = value
+    return made
+
+
+def table(made: Report, storages: Sequence[str]) -> str:
+    """Return the report in Markdown."""
+    lines = [f"| | {' | '.join(storages)} |", f"|---|{'---|' * len(storages)}"]
+    for measure, values in made.items():
+        cells = [_cell(values[storage]) if storage in values else "" for storage in storages]
+        lines.append(f"| {measure} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _measures(run: Mapping[str, Any]) -> dict[str, float]:
+    build, step, calls = (run.get(part, {}) for part in ("build", "step", "calls"))
+    measures = {
+        f"{part} on disk, MB": sum(size for name, size in build["graph_bytes"].items() if name.startswith(names)) / 1e6
+        for part, names in _PARTS_OF.items()
     }
-    print(json.dumps(report, indent=2))
+    for rows, taken_ms in step.get("step_ms", {}).items():
+        measures[f"talker, ms a frame at {rows} row{'s' * (rows != '1')}"] = taken_ms
+    if step:
+        measures["talker, ms to read its weights once"] = step["floor_ms"]
+        measures["peak memory of a server's engine, MB"] = step["peak_memory_bytes"] / 1e6
+    if calls:
+        measures["talker, ms a row of a prompt"] = calls["prefill_ms_per_row"]
+        measures["codec, s of work a s of speech"] = calls["vocode_real_time_factor"]
+    if "wall_s" in build:
+        measures["build and proof, s"] = build["wall_s"]
+        measures["peak memory of the build, MB"] = build["peak_memory_bytes"] / 1e6
+    return measures | {f"{item['part']}, {item['measure']}": item["value"] for item in build["quality"]}
 
 
-def rounded(network: Network, storage: Storage) -> Network:
-    """Return a copy whose weights are what is left of them in a storage; see `GraphBuilder.weight` and `project`."""
-    result = copy.deepcopy(network)
-    linear = {f"{name}.weight" for name, module in network.named_modules() if isinstance(module, nn.Linear)}
-    for name, parameter in result.named_parameters():
-        if parameter.ndim < 2:
-            continue
-        in_blocks = storage is Storage.PACKED or (storage is Storage.INT8 and name in linear)
-        if in_blocks and parameter.shape[-1] >= BLOCK_SIZE:
-            parameter.data = _through_blocks(parameter.data)
-        else:
-            parameter.data = parameter.data.half().float()
-    return result
+def _cell(value: float) -> str:
+    return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
 
 
-def _through_blocks(weight: Tensor) -> Tensor:
-    matrix = weight.reshape(-1, weight.shape[-1]).numpy()
-    packed, scales = quantize_blocks(matrix)
-    values = (packed.astype(np.float32) - ZERO_POINT) * scales[..., None]
-    return torch.from_numpy(values.reshape(len(matrix), -1)[:, : matrix.shape[1]]).reshape(weight.shape)
-
-
-@torch.no_grad()
-def talker_errors(exact: FishTalker, other: FishTalker) -> dict[str, dict[str, float]]:
-    """Compare logits over one random prompt of text and speech."""
-    torch.manual_seed(0)
-    config, ids = exact.config, exact.ids
-    rows = torch.zeros(1, _ROWS, 1 + config.codebook_count, dtype=torch.long)
-    rows[..., 0] = torch.randint(0, ids.end, (1, _ROWS))
-    rows[:, _ROWS // 2 :, 1:] = torch.randint(0, 1000, (1, _ROWS // 2, config.codebook_count))
-    rows[:, _ROWS // 2 :, 0] = ids.semantic_begin + rows[:, _ROWS // 2 :, 1]
-    spoken = slice(ids.semantic_begin, ids.semantic_begin + config.codebook_size)
-    outputs = []
-    for talker in (exact, other):
-        hidden, logits = talker(rows)
-        codes = talker.code_logits(hidden[0, _ROWS // 2 - 1 : -1], rows[0, _ROWS // 2 :, 1:-1])
-        outputs.append((logits[0, :, spoken], codes[:, 1:].flatten(0, 1)))
-    (exact_token, exact_codes), (token, codes) = outputs
-    return {"token": _distance(exact_token, token), "codes": _distance(exact_codes, codes)}
-
-
-def _distance(exact: Tensor, other: Tensor) -> dict[str, float]:
-    divergence = functional.kl_div(other.log_softmax(-1), exact.log_softmax(-1), log_target=True, reduction="batchmean")
-    return {
-        "mean_squared_error": float((exact - other).square().mean()),
-        "relative_error": float((exact - other).norm() / exact.norm()),
-        "cosine": float(functional.cosine_similarity(exact, other).mean()),
-        "divergence_nats": float(divergence),
-        "same_likeliest_share": float((exact.argmax(-1) == other.argmax(-1)).float().mean()),
-    }
-
-
-@torch.no_grad()
-def codec_errors(exact: FishCodec, other: FishCodec) -> dict[str, Any]:
-    """Compare spectra of decoded frames, and the codes of noise."""
-    torch.manual_seed(0)
-    codes = torch.randint(0, exact.config.code_count, (1, _FRAMES, exact.config.codebook_count))
-    noise = 0.1 * torch.randn(1, _SAMPLES)
-    spectra = [exact.mel(codec.decode(codes, Past())) for codec in (exact, other)]
-    encoded = [codec.encode(noise) for codec in (exact, other)]
-    decibels = 20 / float(np.log(10))
-    return {
-        "mel_distance_db": decibels * float((spectra[0] - spectra[1]).abs().mean()),
-        "same_code_share": float((encoded[0] == encoded[1]).float().mean()),
-    }
+def _run(name: str) -> Mapping[str, Any]:
+    path = RESULTS / f"{name}.json"
+    if not path.exists():
+        raise SystemExit(f"{path} does not exist. Run benchmarks.fish_full_size for this storage first.")
+    data: Mapping[str, Any] = json.loads(path.read_text("utf-8"))["data"]
+    return data
 
 
 if __name__ == "__main__":

@@ -16,10 +16,12 @@ def allow_realtime() -> None:
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
 
 
-def quartiles_s(works: list[Callable[[], object]], between: Callable[[], None] = lambda: None) -> list[float]:
+def quartiles_s(
+    works: list[Callable[[], object]], between: Callable[[], None] = lambda: None, rounds: int = ROUNDS
+) -> list[float]:
     """Return the lower quartile of the times of each piece of work, all taking turns; of each burst the best counts."""
     times_s: list[list[float]] = [[] for _ in works]
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         between()
         for work, taken in zip(works, times_s, strict=True):
             taken.append(min(_duration_s(work) for _ in range(BURST)))

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +19,10 @@ from hibari import Hibari, dsp
 from tqdm import tqdm
 
 from training import judges
-from training.alignment import align, word_error
+from training.alignment import word_error
 from training.dataset import trimmed_sentence
 from training.evaluate_table import Figures, bars, table
+from training.packing import hear_packed
 from training.recipe import Recipe
 from training.speaking import SAMPLE_RATE_HZ, Samples, say_all
 from training.spoken_texts import SpokenText, new_agent_texts
@@ -44,13 +46,17 @@ def sentence_lists() -> dict[str, list[SpokenText]]:
 def listen(source: str, name: str, texts: list[SpokenText], said: list[Samples]) -> Figures:
     """Judge utterances against their texts."""
     sounds = [judges.at_asr_rate(samples, SAMPLE_RATE_HZ) for samples in said]
-    spoken, written = {}, {}
-    for model in judges.WHISPER_NAMES:
-        heard = [judges.transcribe(samples, model) for samples in tqdm(sounds, desc=model)]
-        spoken[model] = 100 * word_error([align(text.spoken, words) for text, words in zip(texts, heard, strict=True)])
-        written[model] = 100 * judges.written_word_error([text.text for text in texts], heard)
+    spoken = [text.spoken for text in texts]
+    hearings = {
+        model: hear_packed(spoken, sounds, judges.ASR_RATE_HZ, partial(judges.transcribe, name=model))
+        for model in tqdm(judges.WHISPER_NAMES, desc="heard")
+    }
+    errors = {model: 100 * word_error(hearing.alignments) for model, hearing in hearings.items()}
+    base = hearings["base"]
+    joined = [" ".join(texts[index].text for index in pack) for pack in base.packs]
+    written = 100 * judges.written_word_error(joined, list(base.written))
     mos = float(np.mean([judges.mean_opinion(samples) for samples in tqdm(sounds, desc="mos")]))
-    return Figures(source, name, len(texts), spoken["base"], spoken["tiny.en"], written["base"], mos)
+    return Figures(source, name, len(texts), errors["base"], errors["tiny.en"], written, mos)
 
 
 def render(spectra: npt.NDArray[np.float32], f0_hz: npt.NDArray[np.float32], seed: int) -> Samples:

@@ -1,7 +1,7 @@
 """Says 500 texts through the real server and client and looks for what goes wrong: `python -m training robustness`.
 
-Whisper base hears all of them. What it hears amiss is a fault of the voice only if Whisper tiny.en hears the same,
-since recognizers babble and drop words too. Silence and length are measured on the samples. Writes
+Whisper base hears all of them, several at once. What it hears amiss is a fault of the voice only if Whisper tiny.en
+hears the same, since recognizers babble and drop words too. Silence and length are measured on the samples. Writes
 `benchmarks/results/robustness.json` and prints a table.
 """
 
@@ -20,8 +20,9 @@ from server.voices import VoiceCatalogue
 from training import judges
 from training.alignment import Alignment, align, word_error
 from training.faults import length_faults, sound_faults, word_faults
+from training.packing import hear_packed
 from training.recipe import Recipe
-from training.speaking import SAMPLE_RATE_HZ, Said, say_all
+from training.speaking import SAMPLE_RATE_HZ, Said, Samples, say_all
 from training.spoken_texts import SpokenText, robustness_texts
 from trt_engines.manifest_loading import load_manifest
 
@@ -40,7 +41,7 @@ class Verdict:
         category: of the text.
         seed: it was spoken with.
         faults: names of what went wrong.
-        heard: what Whisper base wrote, kept where there is a fault.
+        heard: the words that Whisper base heard, kept where there is a fault.
     """
 
     number: int
@@ -58,16 +59,30 @@ class Listener:
         self._frontend = PhonemeFrontend(bundle, manifest)
         self._voice = VoiceCatalogue(bundle, manifest).default
 
-    def judge(self, text: SpokenText, said: Said) -> tuple[list[str], Alignment, str]:
-        """Return the faults of an utterance, its words beside the right ones, and what was heard."""
-        sound = judges.at_asr_rate(said.samples, SAMPLE_RATE_HZ)
-        heard = judges.transcribe(sound, "base")
-        alignment = align(text.spoken, heard)
-        faults = word_faults(alignment)
+    def hear(self, texts: list[SpokenText], said: list[Said]) -> list[Alignment]:
+        """Return the words of every utterance beside the right ones; what seems faulty in a pack is heard alone."""
+        sounds = [judges.at_asr_rate(item.samples, SAMPLE_RATE_HZ) for item in said]
+        forms = [text.spoken for text in texts]
+        progress = tqdm(desc="packs heard")
+
+        def base(sound: Samples) -> str:
+            progress.update()
+            return judges.transcribe(sound, "base")
+
+        packed = hear_packed(forms, sounds, judges.ASR_RATE_HZ, base).alignments
+        return [
+            align(form, base(sound)) if word_faults(alignment) else alignment
+            for form, sound, alignment in zip(forms, sounds, packed, strict=True)
+        ]
+
+    def faults(self, text: SpokenText, said: Said, heard: Alignment) -> list[str]:
+        """Return what is wrong with an utterance; the faults of words that a second recognizer hears too."""
+        faults = word_faults(heard)
         if faults:
-            second = align(text.spoken, judges.transcribe(sound, "tiny.en"))
-            faults = [fault for fault in faults if fault in word_faults(second)]
-        return [*faults, *sound_faults(said.samples, SAMPLE_RATE_HZ), *self._length_faults(said)], alignment, heard
+            sound = judges.at_asr_rate(said.samples, SAMPLE_RATE_HZ)
+            second = word_faults(align(text.spoken, judges.transcribe(sound, "tiny.en")))
+            faults = [fault for fault in faults if fault in second]
+        return [*faults, *sound_faults(said.samples, SAMPLE_RATE_HZ), *self._length_faults(said)]
 
     def _length_faults(self, said: Said) -> list[str]:
         faults = []
@@ -88,10 +103,12 @@ def check_robustness(recipe: Recipe) -> None:
     verdicts, alignments = [], []
     for seed in SEEDS:
         said = asyncio.run(say_all(recipe.bundle, [text.text for text in texts], seed))
-        for number, (text, item) in enumerate(zip(texts, tqdm(said, desc="judged"), strict=True)):
-            faults, alignment, heard = listener.judge(text, item)
-            alignments.append((text.category, alignment))
-            verdicts.append(Verdict(number, text.category, seed, tuple(faults), heard if faults else ""))
+        for number, (text, item, heard) in enumerate(zip(texts, said, listener.hear(texts, said), strict=True)):
+            faults = listener.faults(text, item, heard)
+            alignments.append((text.category, heard))
+            verdicts.append(
+                Verdict(number, text.category, seed, tuple(faults), " ".join(heard.heard) if faults else "")
+            )
     _write(verdicts, alignments)
 
 

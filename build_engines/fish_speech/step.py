@@ -47,7 +47,7 @@ class FishStep:
         """Build it."""
         columns = self.weights.columns
         rows = graph.input("row_ids", np.int32, ["B", columns]).cast(np.int64)
-        position = graph.input("position", np.int32, ["B"]).cast(np.int64)
+        position = graph.input("position", np.int32, ["B"])
         active = graph.input("active", np.bool_, ["B"])
         params = graph.split(graph.input("params", np.float32, ["B", len(PARAMS)]), [1] * len(PARAMS), 1)
         random = graph.input("random", np.float32, ["B", self.random_columns])
@@ -65,7 +65,7 @@ class FishStep:
         """Run the slow transformer over one row each; returns its output [batch, 1, width] before the final norm."""
         config = self.weights.config
         slow = CachedTransformer(LayerStack(config.slow, self.weights.arrays, "slow.", config.max_positions))
-        return slow.apply(self.weights.embed(rows.unsqueeze(1)), position)
+        return slow.step(self.weights.embed(rows.unsqueeze(1)), position)
 
     def _token(self, hidden: Value, draws: _Draws) -> Value:
         """Draw the next token int64 [batch, 1] from the part of the head that is kept."""

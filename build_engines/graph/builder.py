@@ -1,10 +1,10 @@
-"""Builds one ONNX graph node by node: standard operators of opset 24, names and dynamic axes as the engines expect.
+"""Builds one ONNX graph node by node: operators of opset 24, names and dynamic axes as the engines expect.
 
 A graph written by hand has exactly the nodes it needs, is made in milliseconds and needs no torch; the torch networks
 are the independent reference that `verify` compares it with.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,7 @@ class GraphBuilder:
         self._outputs: list[onnx.ValueInfoProto] = []
         self._nodes: list[onnx.NodeProto] = []
         self._initializers: dict[str, onnx.TensorProto] = {}
+        self._functions: dict[str, onnx.FunctionProto] = {}
         self._shared: dict[tuple[str, tuple[int, ...], bytes], Value] = {}
         self._count = 0
 
@@ -136,11 +137,44 @@ class GraphBuilder:
         self._append(kind, values, [name], domain, attributes)
         return Value(self, name, values[0].dtype if dtype is None else np.dtype(dtype))
 
+    def call(
+        self,
+        function: onnx.FunctionProto,
+        inputs: Sequence[Operand | None],
+        outputs: Mapping[str, Shape],
+        attributes: Mapping[str, Attribute],
+    ) -> Value:
+        """Append a node of a function, which goes into the model; a runtime with such an operator uses its own.
+
+        Args:
+            function: its definition.
+            inputs: None where one is left out.
+            outputs: shapes of all outputs but the first, which are outputs of the graph, by name.
+            attributes: of the node.
+
+        Returns:
+            The first output.
+        """
+        first = next(item for item in inputs if isinstance(item, Value))
+        values = [Value(self, "", first.dtype) if item is None else self._value(item) for item in inputs]
+        made = Value(self, self._fresh(function.name), first.dtype)
+        self._append(function.name, values, [made.name, *outputs], function.domain, attributes)
+        kind = self.element_type(first.dtype)
+        self._outputs.extend(helper.make_tensor_value_info(name, kind, list(outputs[name])) for name in outputs)
+        self._functions[function.name] = function
+        return made
+
     def split(self, value: Value, sizes: Sequence[int], axis: int) -> list[Value]:
         """Cut a value into parts of these sizes along one axis."""
         names = [self._fresh("Split") for _ in sizes]
         self._append("Split", [value, self.constant(np.asarray(sizes, np.int64))], names, "", {"axis": axis})
         return [Value(self, name, value.dtype) for name in names]
+
+    def cut_input(self, value: Value, parts: Sequence[Value], sizes: Sequence[int], axis: int) -> None:
+        """Cut an input into parts that nodes already read, now that the sizes of all of them are known."""
+        names = [part.name for part in parts]
+        self._append("Split", [value, self.constant(np.asarray(sizes, np.int64))], names, "", {"axis": axis})
+        self._nodes.insert(0, self._nodes.pop())
 
     def top(self, value: Value, count: int) -> tuple[Value, Value]:
         """Return the `count` largest elements of the last axis, largest first, and their int64 positions."""
@@ -179,12 +213,28 @@ class GraphBuilder:
         if any(node.domain == CONTRIB_DOMAIN for node in self._nodes):
             opsets.append(helper.make_opsetid(CONTRIB_DOMAIN, 1))
         model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="antiphon")
+        model.functions.extend(self._functions.values())
         if self._weight_file is None:
             onnx.checker.check_model(model)
         return model
 
+    def function(
+        self, domain: str, inputs: Sequence[str], outputs: Sequence[str], attributes: Sequence[str]
+    ) -> onnx.FunctionProto:
+        """Return the finished graph as the definition of the operator that has the graph's name.
+
+        Args:
+            domain: of the operator.
+            inputs: names in the operator's order; those that are no inputs of this graph are ignored by it.
+            outputs: names in the operator's order.
+            attributes: names of those that a node may have; the definition is for the values that this graph has.
+        """
+        constants = [helper.make_node("Constant", [], [name], value=item) for name, item in self._initializers.items()]
+        opsets = [helper.make_opsetid("", OPSET)]
+        return helper.make_function(domain, self.name, inputs, outputs, [*constants, *self._nodes], opsets, attributes)
+
     def _append(
-        self, kind: str, inputs: Sequence[Value], outputs: list[str], domain: str, attributes: dict[str, Attribute]
+        self, kind: str, inputs: Sequence[Value], outputs: list[str], domain: str, attributes: Mapping[str, Attribute]
     ) -> None:
         names = [value.name for value in inputs]
         node = helper.make_node(kind, names, outputs, domain=domain)

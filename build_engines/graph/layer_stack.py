@@ -12,6 +12,7 @@ from ml_dtypes import bfloat16
 
 from build_engines.graph.builder import GraphBuilder
 from build_engines.graph.layers import Weights, linear, project, rms_norm, silu
+from build_engines.graph.row_heads import head_count
 from build_engines.graph.value import Value
 from build_engines.networks.transformer_config import TransformerConfig
 
@@ -47,7 +48,9 @@ class LayerStack:
 
     def rope(self, graph: GraphBuilder) -> list[Value]:
         """Return the rotary tables as constants."""
-        return [graph.constant(table) for table in rope_tables(self.position_count, self.config)]
+        # ONNX Runtime wants as many positions as there are times, and heads stand for times in `row_heads`.
+        position_count = max(self.position_count, head_count(self.config))
+        return [graph.constant(table) for table in rope_tables(position_count, self.config)]
 
     def heads(self, hidden: Value, layer: int, rope: Sequence[Value]) -> list[Value]:
         """Norm and project [batch, time, width]; returns queries, keys (both rotated) and values [batch, h, time, d].
@@ -58,17 +61,24 @@ class LayerStack:
             rope: the two tables, and int64 positions [batch, time].
         """
         graph, config = hidden.graph, self.config
-        normed = rms_norm(hidden, self.weights, self._name(layer, "attention_norm"), config.norm_eps)
-        joint = linear(normed, self.weights, self._name(layer, "attention.wqkv"))
         rotating = config.heads + config.kv_heads
-        joint = joint.reshape(0, 0, rotating + config.kv_heads, config.head_dim).transpose(0, 2, 1, 3)
+        joint = self.joint(hidden, layer).reshape(0, 0, head_count(config), config.head_dim).transpose(0, 2, 1, 3)
         turning, values = graph.split(joint, [rotating, config.kv_heads], 1)
         turned = graph.op("RotaryEmbedding", [turning, *rope], interleaved=1)
         return [*graph.split(turned, [config.heads, config.kv_heads], 1), values]
 
+    def joint(self, hidden: Value, layer: int) -> Value:
+        """Norm and project [batch, time, width]; returns queries, keys and values side by side, not rotated."""
+        normed = rms_norm(hidden, self.weights, self._name(layer, "attention_norm"), self.config.norm_eps)
+        return linear(normed, self.weights, self._name(layer, "attention.wqkv"))
+
     def finish(self, hidden: Value, mixed: Value, layer: int) -> Value:
         """Add what attention found, [batch, heads, time, head_dim], and the feed-forward part to the layer's input."""
         merged = mixed.transpose(0, 2, 1, 3).reshape(0, 0, self.config.heads * self.config.head_dim)
+        return self.finish_merged(hidden, merged, layer)
+
+    def finish_merged(self, hidden: Value, merged: Value, layer: int) -> Value:
+        """Do what `finish` does with heads side by side, [batch, time, heads * head_dim]."""
         hidden = hidden + linear(merged, self.weights, self._name(layer, "attention.wo"))
         normed = rms_norm(hidden, self.weights, self._name(layer, "ffn_norm"), self.config.norm_eps)
         return hidden + self._feed_forward(normed, self._name(layer, "ffn"))

@@ -20,7 +20,7 @@ def sample(logits: Value, temperature: Value, top_p: Value, uniform: Value, valu
         value_count: the number of values.
 
     Returns:
-        int64 [batch].
+        int64 [batch, 1].
     """
     graph = logits.graph
     warm = graph.op("Max", [temperature, np.asarray(GREEDY_BELOW, np.float32)])
@@ -33,4 +33,4 @@ def sample(logits: Value, temperature: Value, top_p: Value, uniform: Value, valu
     kept = before < graph.op("Max", [top_p, np.asarray(np.finfo(np.float32).tiny, np.float32)])
     total = graph.where(kept, likeliest, np.zeros(1, np.float32)).sum(-1, keep=True)
     passed = (kept & (before <= drawn * total)).cast(np.int64)
-    return graph.op("GatherElements", [values, passed.sum(-1, keep=True) - 1], axis=-1).squeeze(-1)
+    return graph.op("GatherElements", [values, passed.sum(-1, keep=True) - 1], axis=-1)

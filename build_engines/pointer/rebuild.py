@@ -159,8 +159,9 @@ def _results(before: Manifest, after: Manifest) -> tuple[ParitySpec, ...]:
     """Take the results of unchanged graphs from the manifest before, the others from the one after."""
     parts = {before.step.graph: (before.step.graph, before.prefill.graph), before.vocode.graph: (before.vocode.graph,)}
     kept = {graph for graph, files in parts.items() if all(before.hashes[f] == after.hashes.get(f) for f in files)}
-    old = [result for result in before.verification if result.graph in kept]
-    return (*old, *(result for result in after.verification if result.graph not in kept))
+    new = (result for result in after.verification if result.graph not in kept)
+    told = (replace(result, case=f"{result.case}, against the stored weights") for result in new)
+    return (*(result for result in before.verification if result.graph in kept), *told)
 
 
 def _voices(bundle_dir: Path, manifest: Manifest) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -75,13 +75,3 @@ class RowTable:
     def window_offsets(self) -> npt.NDArray[np.int64]:
         """First row of each window table, [1, 5]."""
         return self.window_start + np.arange(len(WINDOW))[None] * (self.config.phoneme_count + 1)
-
-
-def phoneme_window(prompt: Value, prompt_count: Value, pointer: Value, outside: int) -> Value:
-    """Return the phonemes int64 [batch, 5] around `pointer` [batch, 1] in prompts [batch, P]; `outside` beyond."""
-    graph = prompt.graph
-    places = pointer + np.asarray([WINDOW])
-    inside = (places >= 0) & (places < prompt_count)
-    bounded = graph.op("Min", [graph.op("Max", [places, np.asarray(0)]), graph.size(prompt, 1) - 1])
-    phonemes = graph.op("GatherElements", [prompt, bounded], axis=1)
-    return graph.where(inside, phonemes, np.asarray(outside))

@@ -7,8 +7,9 @@ import numpy as np
 from build_engines.graph.value import Value
 from build_engines.networks.pointer_talker_config import END_ADVANCE
 
-HOLD_LIMIT = 80
-"""Two seconds at 20 Hz: longer than any pause, so that only a talker that has lost its way is pushed on."""
+HOLD_LIMIT = 24
+"""0.6 s at 20 Hz, just beyond what the talker was taught to count. The default voice holds no phoneme for longer than
+0.45 s, pauses included, so that only a talker that has lost its way is pushed on, before silence is noticed."""
 _BLOCKED = -1e9
 _POINTER_STEPS = (0, 1, 1, 2, 0)
 
@@ -35,13 +36,16 @@ class StopRule:
         blocked = logits.graph.concat([stuck, at_last, at_last, pointer >= last - 1, early], -1)
         return logits.graph.where(blocked, np.asarray(_BLOCKED, np.float32), logits)
 
-    def moved(self, advance: Value, pointer: Value, dwell: Value) -> tuple[Value, Value]:
-        """Return pointer and dwell int64 [batch, 1] after an advance [batch, 1]."""
+    def move(self, advance: Value) -> Value:
+        """Return how far the pointer moves by an advance [batch, 1], int64 [batch, 1]."""
+        return advance.graph.gather(np.asarray(_POINTER_STEPS), advance)
+
+    def held(self, advance: Value, dwell: Value) -> Value:
+        """Return the dwell int64 [batch, 1] after an advance [batch, 1]."""
         graph = advance.graph
         held = graph.where(advance.equals(1), np.asarray(1), dwell + 2)
         in_second_half = (advance >= 2) & (advance < END_ADVANCE)
-        moved = pointer + graph.gather(np.asarray(_POINTER_STEPS), advance)
-        return moved, graph.where(in_second_half, np.asarray(0), held)
+        return graph.where(in_second_half, np.asarray(0), held)
 
     def done(self, advance: Value, pointer: Value, dwell: Value, last: Value) -> Value:
         """Return where speech has ended, bool [batch, 1], for pointer and dwell after the advance."""

@@ -9,7 +9,7 @@ import onnx
 from onnx import TensorProto, numpy_helper
 
 from build_engines.errors import CheckpointError
-from build_engines.graph.builder import CONSTANT_STEM, CONTRIB_DOMAIN
+from build_engines.graph.builder import CONSTANT_STEM
 from build_engines.graph.storage import Storage
 
 Array = npt.NDArray[np.float32]
@@ -71,7 +71,7 @@ def _restored(packed: npt.NDArray[np.uint8], scales: Array) -> Array:
 
 
 def _storage_of(model: onnx.ModelProto, tensors: dict[str, TensorProto]) -> Storage:
-    if any(node.domain == CONTRIB_DOMAIN for node in model.graph.node):
+    if any(node.op_type == "MatMulNBits" for node in model.graph.node):
         return Storage.INT8
     if any(name.endswith(_PACKED) for name in tensors):
         return Storage.PACKED

@@ -13,6 +13,7 @@ from trt_engines.errors import BackendError
 from trt_engines.tensorrt.flavor import Flavor
 from trt_engines.tensorrt.log import tensorrt_log
 from trt_engines.tensorrt.plan_manifest import PlanProfile
+from trt_engines.tensorrt.python_plan_session import DRIVER_ADVICE, refusal
 
 _ROW_AXES = ("B", "N")
 _STEP_AXES = ("L", "F", "S")
@@ -47,8 +48,12 @@ class PlanBuilder:
         """
         api, log = self.flavor.api, tensorrt_log(self.flavor)
         log.errors.clear()
-        builder = api.Builder(log)
-        network = builder.create_network(0)
+        try:
+            builder = api.Builder(log)
+        except TypeError as error:  # what TensorRT's package raises where its CUDA finds no driver
+            raise refusal(log, f"{self.flavor.name} {self.flavor.version} cannot start; {DRIVER_ADVICE}") from error
+        # Always so in TensorRT 11. In 10 a network computes in float32, whatever the graph says, unless it is asked.
+        network = builder.create_network(1 << int(api.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "graph.onnx"
             onnx.save(model, path, save_as_external_data=True, size_threshold=_EXTERNAL_DATA_BYTES)

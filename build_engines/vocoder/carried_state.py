@@ -16,13 +16,21 @@ class CarriedState:
         """Start with the number of valid frames int64 [N] of each item."""
         self._graph = graph
         self._count = count
+        self._places: dict[tuple[int, int], Value] = {}
+        self._taken: list[Value] = []
+        self._widths: list[int] = []
         self._kept: list[Value] = []
-        self.width = 0
+
+    @property
+    def width(self) -> int:
+        """Numbers taken so far."""
+        return sum(self._widths)
 
     def take(self, width: int) -> Value:
         """Return the next part, float32 [N, width]; `keep` its successor before another part is taken."""
-        start, self.width = self.width, self.width + width
-        return Value(self._graph, "state", np.dtype(np.float32)).slice(1, start, self.width)
+        self._taken.append(Value(self._graph, f"state.{len(self._taken)}", np.dtype(np.float32)))
+        self._widths.append(width)
+        return self._taken[-1]
 
     def keep(self, successor: Value) -> None:
         """Set what replaces the part just taken, float32 [N, width]."""
@@ -34,17 +42,16 @@ class CarriedState:
         A call may hold fewer valid frames than it has room for, so what is remembered ends where they end.
 
         Args:
-            fresh: float32 [N, time, channels], time = frames * rate.
+            fresh: float32 [N, time, 1, channels], time = frames * rate.
             history: time steps to remember, at least one.
             rate: time steps of one frame.
             channels: channels of the signal.
 
         Returns:
-            float32 [N, history + time, channels].
+            float32 [N, history + time, 1, channels].
         """
-        joined = self._graph.concat([self.take(history * channels).reshape(0, history, channels), fresh], 1)
-        places = (self._count * rate).unsqueeze(1) + np.arange(history)[None]
-        last = self._graph.op("GatherND", [joined, places.unsqueeze(-1)], batch_dims=1)
+        joined = self._graph.concat([self.take(history * channels).reshape(0, history, 1, channels), fresh], 1)
+        last = self._graph.op("GatherND", [joined, self._last_places(history, rate)], batch_dims=1)
         self.keep(last.reshape(0, -1))
         return joined
 
@@ -54,5 +61,13 @@ class CarriedState:
 
     def finish(self) -> None:
         """Declare the graph's input `state` and its output `state_out`."""
-        self._graph.input("state", np.float32, ["N", self.width])
+        state = self._graph.input("state", np.float32, ["N", self.width])
+        self._graph.cut_input(state, self._taken, self._widths, axis=1)
         self._graph.output("state_out", self._graph.concat(self._kept, 1), ["N", self.width])
+
+    def _last_places(self, history: int, rate: int) -> Value:
+        """Return the places int64 [N, history, 1] of the last valid steps and those before them."""
+        if (history, rate) not in self._places:
+            start = (self._count * rate).unsqueeze(1, 2)
+            self._places[history, rate] = start + np.arange(history)[None, :, None]
+        return self._places[history, rate]

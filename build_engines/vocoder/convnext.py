@@ -1,14 +1,14 @@
-"""A streamed ConvNeXt block: shifted multiply-adds, so that no kernel chooses its arithmetic by length."""
+"""A streamed ConvNeXt block: what it must remember of its input stands before the new steps."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import TypeAlias
 
 from build_engines.graph.layers import Weights, gelu, layer_norm, linear
 from build_engines.graph.value import Value
 from build_engines.vocoder.carried_state import CarriedState
+from build_engines.vocoder.cuts import steps
 
-Update: TypeAlias = Callable[[Value, str], Value]
+Update: TypeAlias = Callable[[Value], Value]
 
 
 def streamed_block(
@@ -19,44 +19,48 @@ def streamed_block(
     *,
     rate: int,
     is_causal: bool,
+    delay: int = 0,
     update: Update | None = None,
 ) -> Value:
-    """Run `networks.convnext.ConvNextBlock` on new steps [N, time, width].
+    """Run `networks.convnext.ConvNextBlock` on new steps [N, time, 1, width].
 
-    Output step t belongs to input step t of a causal block, else to input step t - kernel // 2. Another `update` than
-    the block's own takes the convolution and the name of the block.
+    Output step t belongs to input step t of a causal block, else to input step t - kernel // 2; both come `delay` steps
+    later still. An `update` takes the place of the block's own, given the depthwise convolution.
     """
-    mixed, joined = streamed_mix(hidden, weights, name, state, rate=rate)
-    if update is None:
-        update = partial(_update, weights)
-    kernel = weights[f"{name}.dw.weight"].shape[2]
-    center = kernel - 1 if is_causal else kernel - 1 - kernel // 2
-    gamma = hidden.graph.weight(f"{name}.gamma", weights[f"{name}.gamma"])
-    return _steps(joined, center, kernel) + update(mixed, name) * gamma
+    width, _, kernel = weights[f"{name}.dw.weight"].shape
+    joined = state.join(hidden, kernel - 1 + delay, rate, width)
+    seen = steps(joined, 0, delay)
+    mixed = depthwise(seen, weights, f"{name}.dw")
+    added = _update(mixed, weights, name) if update is None else update(mixed)
+    behind = 0 if is_causal else kernel // 2
+    return (steps(joined, kernel - 1 - behind, behind + delay) if behind + delay else hidden) + added
 
 
-def streamed_mix(hidden: Value, weights: Weights, name: str, state: CarriedState, *, rate: int) -> tuple[Value, Value]:
-    """Run the depthwise convolution `<name>.dw` on new steps [N, time, width].
+def depthwise(seen: Value, weights: Weights, name: str) -> Value:
+    """Convolve each channel [N, kernel - 1 + time, 1, width] with its own taps.
 
-    Returns:
-        The convolution [N, time, width], and the steps it was made of [N, kernel - 1 + time, width].
+    In two dimensions, of which one has a single place: that is what runtimes have vector kernels for. Channels last on
+    either side, so that ONNX Runtime merges the transpositions into the change of layout that its kernel needs.
     """
-    taps = weights[f"{name}.dw.weight"][:, 0]
-    width, kernel = taps.shape
-    joined = state.join(hidden, kernel - 1, rate, width)
-    mixed = hidden.graph.weight(f"{name}.dw.bias", weights[f"{name}.dw.bias"])
-    for tap in range(kernel):
-        scale = hidden.graph.weight(f"{name}.dw.{tap}", taps[:, tap])
-        mixed = mixed + _steps(joined, tap, kernel) * scale
-    return mixed, joined
+    graph, taps = seen.graph, weights[f"{name}.weight"][:, 0]
+    kernel = [graph.weight(f"{name}.{tap}", taps[:, tap]).unsqueeze(1, 2, 3) for tap in range(taps.shape[1])]
+    operands = [
+        seen.transpose(0, 3, 1, 2),
+        graph.concat(kernel, 2),
+        graph.weight(f"{name}.bias", weights[f"{name}.bias"]),
+    ]
+    mixed = graph.op("Conv", operands, group=len(taps), kernel_shape=[taps.shape[1], 1])
+    return mixed.transpose(0, 2, 3, 1)
 
 
-def _update(weights: Weights, mixed: Value, name: str) -> Value:
+def _update(mixed: Value, weights: Weights, name: str) -> Value:
     normed = layer_norm(mixed, weights, f"{name}.norm")
-    return linear(gelu(linear(normed, weights, f"{name}.pw1")), weights, f"{name}.pw2")
+    return _scaled(gelu(linear(normed, weights, f"{name}.pw1")), weights, name)
 
 
-def _steps(joined: Value, start: int, kernel: int) -> Value:
-    """Take as many steps as there are new ones, from `start` of the joined signal."""
-    behind = kernel - 1 - start
-    return joined.slice(1, start, -behind if behind else None)
+def _scaled(spread: Value, weights: Weights, name: str) -> Value:
+    """Apply the second linear map times gamma, which is merged into it when the graph is loaded."""
+    graph = spread.graph
+    gamma = graph.weight(f"{name}.gamma", weights[f"{name}.gamma"])
+    matrix, bias = (graph.weight(f"{name}.pw2.{part}", weights[f"{name}.pw2.{part}"]) for part in ("weight", "bias"))
+    return spread @ (matrix * gamma.unsqueeze(1)).transpose(1, 0) + bias * gamma

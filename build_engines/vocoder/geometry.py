@@ -1,29 +1,26 @@
-"""Delays and transforms that follow from the sizes of the codec."""
+"""Delays and sizes that follow from the sizes of the codec."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from build_engines.graph.builder import GraphBuilder
-from build_engines.graph.value import Value
 from build_engines.networks.latent_codec_config import LatentCodecConfig
 
 HOPS_PER_WINDOW = 4
 """Hops in one window of the (inverse) Fourier transform."""
 _WINDOW_REACH = 2
 """Sub-frames after its own that a block of samples needs: windows reach two hops to either side of their center."""
-_SQUARED_WINDOWS = HOPS_PER_WINDOW * 3 / 8
-"""Sum of the squared windows that overlap at any sample."""
+_VECTOR = 16
 
 
 @dataclass(frozen=True)
 class VocoderGeometry:
-    """Times in sub-frames (one hop each), transforms of one window.
+    """Times in sub-frames (one hop each), and how the bins of a window lie.
 
-    Windows are periodic Hann. Samples of a window are counted from its center outward, because the pairs at equal
-    distance need one product instead of two. The matrices are not stored but written as a few nodes on one turn of a
-    cosine and a sine, which every runtime folds when it loads the graph.
+    Bins lie in two lanes, first the even ones, then the odd ones, because the two need half of a transform each. A lane
+    is filled up to whole vectors: kernels of `Sin` and `Cos` compute the last elements of an array, where no vector is
+    full, otherwise than the others, and samples would depend on how a stream was cut into calls.
     """
 
     config: LatentCodecConfig
@@ -43,63 +40,37 @@ class VocoderGeometry:
 
     @property
     def tail_lag(self) -> int:
-        """Sub-frames by which the spectra lag behind the decoder."""
-        return self.config.tail_blocks * (self.config.tail_kernel // 2)
+        """Sub-frames by which the spectra lag behind the decoder; samples then lag by whole frames."""
+        return self.lookahead_frames * self.config.sub_frames - _WINDOW_REACH
 
     @property
-    def sample_lag(self) -> int:
-        """Sub-frames by which finished samples lag behind the decoder."""
-        return self.tail_lag + _WINDOW_REACH
+    def tail_delay(self) -> int:
+        """Sub-frames of `tail_lag` that the tail does not need itself."""
+        return self.tail_lag - self.tail_reach
+
+    @property
+    def tail_reach(self) -> int:
+        """Sub-frames after its own that a spectrum needs."""
+        return self.config.tail_blocks * (self.config.tail_kernel // 2)
 
     @property
     def lookahead_frames(self) -> int:
         """Whole frames by which the samples of a stream lag behind its newest frame."""
-        return -(-self.sample_lag // self.config.sub_frames)
+        return -(-(self.tail_reach + _WINDOW_REACH) // self.config.sub_frames)
 
-    def analysis(self, graph: GraphBuilder) -> tuple[Value, Value]:
-        """Return the matrices [half, bins] from even and odd sums at distances 0 .. half-1 to real and imaginary parts.
+    @property
+    def block_lags(self) -> list[int]:
+        """Sub-frames by which the input of the tail, then the output of each of its blocks lag behind the decoder."""
+        reach = self.config.tail_kernel // 2
+        return [*(block * reach for block in range(self.config.tail_blocks)), self.tail_lag]
 
-        The even sum at distance 0 holds the center twice. Scaled so that a cosine of amplitude 1 peaks at 1.
-        """
-        window = self._window(self.half_samples) / (self.half_samples / 2)
-        once = np.where(np.arange(self.half_samples) == 0, 0.5, 1.0)
-        cosine, sine = self._turn()
-        signs = self._center_signs()
-        return self._matrix(graph, cosine, window * once, signs), self._matrix(graph, sine, -window, signs)
+    @property
+    def lane(self) -> int:
+        """Places of a lane: room for the even bins, and for the samples of a hop."""
+        return -(-(self.config.hop_samples + 1) // _VECTOR) * _VECTOR
 
-    def synthesis(self, graph: GraphBuilder) -> tuple[Value, Value]:
-        """Return the matrices [bins, half + 1] from real and imaginary parts to even and odd samples of a window.
-
-        The window and the sum of squared windows that overlap are included: overlapped frames only have to be added.
-        """
-        both = np.full(self.config.bins, 2.0)
-        both[[0, -1]] = 1.0
-        scale = both * self._center_signs()
-        window = self._window(self.half_samples + 1) / (2 * self.half_samples * _SQUARED_WINDOWS)
-        cosine, sine = self._turn()
-        return self._matrix(graph, cosine, scale, window), self._matrix(graph, sine, scale, window)
-
-    def _matrix(
-        self,
-        graph: GraphBuilder,
-        turn: npt.NDArray[np.float64],
-        rows: npt.NDArray[np.float64],
-        columns: npt.NDArray[np.float64],
-    ) -> Value:
-        """Return turn[row * column] * rows[row] * columns[column]."""
-        steps = graph.constant(np.arange(len(rows))[:, None]) * np.arange(len(columns))[None]
-        angles = graph.gather(turn.astype(np.float32), steps % len(turn))
-        return angles * rows.astype(np.float32)[:, None] * columns.astype(np.float32)[None]
-
-    def _turn(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Return one turn of cosine and sine in steps of the transform."""
-        angles = np.pi * np.arange(2 * self.half_samples) / self.half_samples
-        return np.cos(angles), np.sin(angles)
-
-    def _center_signs(self) -> npt.NDArray[np.float64]:
-        """Return e^(i pi bin): what a transform counted from the center instead of the start is multiplied by."""
-        return np.where(np.arange(self.config.bins) % 2, -1.0, 1.0)
-
-    def _window(self, distances: int) -> npt.NDArray[np.float64]:
-        """Return the Hann window at distances from its center."""
-        return 0.5 + 0.5 * np.cos(np.pi * np.arange(distances) / self.half_samples)
+    @property
+    def lanes(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The bin at each place of the two lanes; numbers behind the last bin are none."""
+        even, odd = (parity + 2 * np.arange(self.lane) for parity in range(2))
+        return even, odd

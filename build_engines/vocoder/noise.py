@@ -1,5 +1,6 @@
 """The noise of the vocoder: a fixed table of complex Gaussian numbers, read in an order that seed and time decide."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,20 +33,26 @@ class NoiseTable:
         first, second = (generator.standard_normal(shape).astype(np.float16) for shape in shapes)
         return first, second
 
-    def draw(self, seed: Value, place: Value) -> tuple[Value, Value]:
-        """Return real and imaginary parts float32 [N, time, bins].
+    def draw(self, seed: Value, place: Value, lanes: Sequence[npt.NDArray[np.int64]]) -> Value:
+        """Return real and imaginary parts float32 [N, time, 2, bins of all lanes].
 
         Args:
             seed: int64 [N].
             place: int64 [N, time], sub-frames from the start of the segment.
+            lanes: the bins of each lane, ascending; numbers that are no bins stand behind, and give zeros.
         """
         graph, start = seed.graph, seed.unsqueeze(1)
         low = (start * _LOW_STEPS[0] + place * _LOW_STEPS[1]) % _LOW_ROWS
         high = (start * _HIGH_STEPS[0] + place * _HIGH_STEPS[1]) % _HIGH_ROWS
-        halves = [graph.gather(table, index) for table, index in zip(self.tables(), (low, high), strict=True)]
-        parts = graph.concat(halves, -1).cast(np.float32)
-        real, imaginary = graph.split(parts, [1, 1], 2)
-        return real.squeeze(2), imaginary.squeeze(2)
+        low_table, high_table = self.tables()
+        split = low_table.shape[-1]
+        beyond = np.concatenate([high_table, np.zeros_like(high_table[..., :1])], -1)
+        parts = []
+        for bins in lanes:
+            first, second = bins[bins < split], np.minimum(bins[bins >= split], self.bins) - split
+            for table, index in ((low_table[..., first], low), (beyond[..., second], high)):
+                parts.append(graph.gather(graph.constant(table).cast(np.float32), index))
+        return graph.concat(parts, -1)
 
     def read(self, seed: int, sub_frames: int) -> npt.NDArray[np.complex64]:
         """Return the noise of a whole segment, [sub_frames, bins]."""

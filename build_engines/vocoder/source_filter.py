@@ -1,20 +1,19 @@
 """Spectra and pitch in, samples out: the filter of every window applied to pulses and noise, then overlap and add."""
 
+import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from build_engines.graph.value import Value
-from build_engines.networks.latent_codec_config import SPECTRUM_PARTS
 from build_engines.vocoder.carried_state import CarriedState
-from build_engines.vocoder.geometry import HOPS_PER_WINDOW, VocoderGeometry
+from build_engines.vocoder.cuts import steps
+from build_engines.vocoder.geometry import VocoderGeometry
 from build_engines.vocoder.noise import NoiseTable
 from build_engines.vocoder.pulses import PulseTrain
+from build_engines.vocoder.spectral_head import Spectra
 from build_engines.vocoder.stream_clock import StreamClock
-from build_engines.vocoder.turns import centered, cosine_sine
+from build_engines.vocoder.transform import Transform
 
-_LOUDEST = 7.0
-_PER_RADIAN = 1.0 / (2.0 * np.pi)
+_LOUDEST, _SILENT = 7.0, -1e4
 
 
 @dataclass(frozen=True)
@@ -27,87 +26,39 @@ class SourceFilter:
 
     geometry: VocoderGeometry
 
-    def render(self, spectra: Value, f0_hz: Value, seed: Value, clock: StreamClock, state: CarriedState) -> Value:
-        """Return samples float32 [N, time * hop], `sample_lag` sub-frames after the newest.
+    def render(self, spectra: Spectra, f0_hz: Value, seed: Value, clock: StreamClock, state: CarriedState) -> Value:
+        """Return samples float32 [N, time * hop], `lookahead_frames` after the newest.
 
         Args:
-            spectra: float32 [N, time, 5 * bins] of the sub-frames `tail_lag` before the newest.
-            f0_hz: float32 [N, time, 1] of the newest sub-frames.
+            spectra: of the sub-frames `tail_lag` before the newest.
+            f0_hz: float32 [N, time, 1, 1] of the newest sub-frames.
             seed: int64 [N], of the noise.
             clock: of the call.
             state: carries pitch, phase, pulses and overlapping windows.
         """
-        graph, lag, bins = spectra.graph, self.geometry.tail_lag, self.geometry.config.bins
-        source = self._source(f0_hz, clock, state)
-        parts = graph.split(spectra, [bins] * SPECTRUM_PARTS, -1)
-        noise = NoiseTable(bins).draw(seed, clock.at(lag))
-        inside = clock.inside(lag)
-        real, imaginary = (part * inside for part in _filtered(parts, source, noise))
-        return self._overlapped(real, imaginary, state)
-
-    def _source(self, f0_hz: Value, clock: StreamClock, state: CarriedState) -> tuple[Value, Value]:
-        """Return the spectrum of the pulses around the sub-frames `tail_lag` before the newest."""
-        config, lag = self.geometry.config, self.geometry.tail_lag
-        pitch = state.join(f0_hz, lag, config.sub_frames, 1)
-        near = [pitch.slice(1, start, start - lag) for start in range(3)]
-        train = PulseTrain(config).render(f0_hz.graph.concat(near, -1), clock, lag - 1, state)
-        joined = state.join(train, HOPS_PER_WINDOW - 1, config.sub_frames, config.hop_samples)
-        return self._transform(_windows(joined))
-
-    def _transform(self, windows: Value) -> tuple[Value, Value]:
-        """Return real and imaginary parts [N, time, bins] of windows [N, time, 2 * half]."""
-        half = self.geometry.half_samples
-        after = windows.slice(-1, half)
-        before = windows.graph.gather(windows, np.arange(half, 0, -1), axis=-1)
-        even, odd = self.geometry.analysis(windows.graph)
-        return (after + before) @ even, (after - before) @ odd
-
-    def _overlapped(self, real: Value, imaginary: Value, state: CarriedState) -> Value:
-        """Invert the windows and add what overlaps."""
-        config, half, graph = self.geometry.config, self.geometry.half_samples, real.graph
-        even_matrix, odd_matrix = self.geometry.synthesis(graph)
-        even, odd = real @ even_matrix, imaginary @ odd_matrix
-        before = graph.gather(even + odd, np.arange(half, 0, -1), axis=-1)
-        after = (even - odd).slice(-1, 0, half)
-        windows = graph.concat([before, after], -1)
-        history, hop = HOPS_PER_WINDOW - 1, config.hop_samples
-        joined = state.join(windows, history, config.sub_frames, HOPS_PER_WINDOW * hop)
-        blocks = joined.slice(1, 0, -history).slice(-1, history * hop)
-        for hops in range(history - 1, -1, -1):
-            start = history - hops
-            end = -hops if hops else None
-            blocks = blocks + joined.slice(1, start, end).slice(-1, hops * hop, (hops + 1) * hop)
-        return self._delayed(blocks, state).reshape(0, -1)
-
-    def _delayed(self, blocks: Value, state: CarriedState) -> Value:
-        """Delay blocks [N, time, hop] so that samples lag by whole frames."""
-        config = self.geometry.config
-        delay = self.geometry.lookahead_frames * config.sub_frames - self.geometry.sample_lag
-        if delay == 0:
-            return blocks
-        return state.join(blocks, delay, config.sub_frames, config.hop_samples).slice(1, 0, -delay)
+        lag, transform = self.geometry.tail_lag, Transform(self.geometry)
+        pitch = state.join(f0_hz, lag, self.geometry.config.sub_frames, 1)
+        train = PulseTrain(self.geometry).render(steps(pitch, 0, lag - 2), clock, lag - 1, state)
+        source = transform.analyze(train, state)
+        place = clock.at(lag).squeeze(2, 3)
+        noise = NoiseTable(self.geometry.config.bins).draw(seed, place, self.geometry.lanes)
+        real, imaginary = _filtered(spectra, source, noise, clock.inside[lag])
+        return transform.synthesize(real, imaginary, state).reshape(0, -1)
 
 
-def _windows(blocks: Value) -> Value:
-    """Lay each run of four hops [N, time + 3, hop] side by side as a window [N, time, 4 * hop]."""
-    behind = [HOPS_PER_WINDOW - 1 - start for start in range(HOPS_PER_WINDOW)]
-    cuts = [blocks.slice(1, start, -rest if rest else None) for start, rest in enumerate(behind)]
-    return blocks.graph.concat(cuts, -1)
-
-
-def _filtered(parts: list[Value], source: tuple[Value, Value], noise: tuple[Value, Value]) -> tuple[Value, Value]:
-    """Return real and imaginary parts of the spectrum to invert."""
-    harmonic, theta, noisy, free, phi = parts
-    graph = harmonic.graph
-    loudness, noise_loudness, free_loudness = (_magnitude(part) for part in (harmonic, noisy, free))
-    cosine, sine = cosine_sine(graph.op("Tanh", [theta]) * 0.5)
-    free_cosine, free_sine = cosine_sine(centered(phi * _PER_RADIAN))
-    real = (source[0] * cosine - source[1] * sine) * loudness
-    imaginary = (source[0] * sine + source[1] * cosine) * loudness
-    real = real + noise[0] * noise_loudness + free_cosine * free_loudness
-    return real, imaginary + noise[1] * noise_loudness + free_sine * free_loudness
-
-
-def _magnitude(log_magnitude: Value) -> Value:
-    graph = log_magnitude.graph
-    return graph.op("Exp", [graph.op("Min", [log_magnitude, np.asarray(_LOUDEST, np.float32)])])
+def _filtered(spectra: Spectra, source: tuple[Value, Value], noise: Value, inside: Value) -> tuple[Value, Value]:
+    """Return real and imaginary parts of the spectrum to invert, silent where not `inside` the segment."""
+    graph, ceiling = noise.graph, inside * (_LOUDEST - _SILENT) + _SILENT
+    harmonic, noisy, free = (
+        graph.op("Exp", [graph.op("Min", [level, ceiling])])
+        for level in (spectra.harmonic, spectra.noisy, spectra.free)
+    )
+    angle = graph.op("Tanh", [spectra.theta]) * math.pi
+    real, imaginary = harmonic * graph.op("Cos", [angle]), harmonic * graph.op("Sin", [angle])
+    noises = graph.split(noise * noisy, [1, 1], 2)
+    parts = (
+        (source[0] * real - source[1] * imaginary, "Cos", noises[0]),
+        (source[0] * imaginary + source[1] * real, "Sin", noises[1]),
+    )
+    added = (voiced + free * graph.op(kind, [spectra.phi]) + noised for voiced, kind, noised in parts)
+    return next(added), next(added)

@@ -1,5 +1,6 @@
 """Where in its segment every step of a call lies."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,30 +18,47 @@ class StreamClock:
     """Sub-frame numbers of one call, counted from the start of each item's segment.
 
     Attributes:
-        newest: int64 [N, time], the sub-frames that the decoder makes in this call.
-        end: int64 [N, 1], the first sub-frame behind the segment, far away while it is not known.
+        newest: int64 [N, time, 1, 1], the sub-frames that the decoder makes in this call.
+        end: int64 [N, 1, 1, 1], the first sub-frame behind the segment, far away while it is not known.
+        inside: by lag, float32 [N, time, 1, 1]: 1 where the sub-frame so long before the newest belongs to the segment,
+            else 0.
     """
 
     newest: Value
     end: Value
+    inside: Mapping[int, Value]
 
     @classmethod
     def of(
-        cls, graph: GraphBuilder, state: CarriedState, frames: Value, count: Value, is_last: Value, sub_frames: int
+        cls,
+        graph: GraphBuilder,
+        state: CarriedState,
+        frames: Value,
+        ending: tuple[Value, Value],
+        sub_frames: int,
+        lags: Sequence[int],
     ) -> "StreamClock":
-        """Read the frame counter of the state, and advance it by `count` int64 [N]."""
+        """Read the frame counter of the state, and advance it.
+
+        Args:
+            graph: to which nodes are added.
+            state: carries the counter.
+            frames: [N, frames, ...].
+            ending: int64 [N], the valid frames; bool [N], whether the segment ends with them.
+            sub_frames: of one frame.
+            lags: of `inside`.
+        """
+        count, is_last = ending
         counted = state.take(1)
         state.keep(counted + count.cast(np.float32).unsqueeze(1))
         seen = counted.cast(np.int64)
-        steps = graph.arange(graph.size(frames, 1) * sub_frames).unsqueeze(0)
-        end = graph.where(is_last.unsqueeze(1), seen + count.unsqueeze(1), np.asarray(_FAR))
-        return cls(seen * sub_frames + steps, end * sub_frames)
+        end = graph.where(is_last.unsqueeze(1), seen + count.unsqueeze(1), np.asarray(_FAR)) * sub_frames
+        times = graph.arange(graph.size(frames, 1) * sub_frames).unsqueeze(0)
+        newest, end = (seen * sub_frames + times).unsqueeze(2, 3), end.unsqueeze(2, 3)
+        places = newest - np.asarray(lags)
+        inside = ((places >= 0) & (places < end)).cast(np.float32)
+        return cls(newest, end, dict(zip(lags, graph.split(inside, [1] * len(lags), 3), strict=True)))
 
     def at(self, lag: int) -> Value:
-        """Return the sub-frames int64 [N, time] that lie `lag` before the newest."""
+        """Return the sub-frames int64 [N, time, 1, 1] that lie `lag` before the newest."""
         return self.newest - lag
-
-    def inside(self, lag: int) -> Value:
-        """Return 1 where the sub-frame `lag` before the newest belongs to the segment, else 0, float32 [N, time, 1]."""
-        place = self.at(lag)
-        return ((place >= 0) & (place < self.end)).cast(np.float32).unsqueeze(-1)

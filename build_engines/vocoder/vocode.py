@@ -10,12 +10,13 @@ from build_engines.graph.builder import GraphBuilder
 from build_engines.graph.layers import Weights, layer_norm, linear
 from build_engines.graph.storage import Storage
 from build_engines.graph.value import Value
-from build_engines.networks.latent_codec_config import PITCH_NUMBERS, LatentCodecConfig
+from build_engines.networks.latent_codec_config import LatentCodecConfig
 from build_engines.pointer.talker_weights import fsq_scalars
 from build_engines.vocoder.carried_state import CarriedState
-from build_engines.vocoder.convnext import streamed_block, streamed_mix
+from build_engines.vocoder.convnext import streamed_block
 from build_engines.vocoder.geometry import VocoderGeometry
 from build_engines.vocoder.source_filter import SourceFilter
+from build_engines.vocoder.spectral_head import Spectra, spectral_head
 from build_engines.vocoder.stream_clock import StreamClock
 from build_engines.vocoder.timbre import Timbre
 
@@ -47,20 +48,17 @@ class CodecVocoder:
         is_last = graph.input("is_last", np.bool_, ["N"])
         seed = graph.input("seed", np.int32, ["N"]).cast(np.int64)
         state = CarriedState(graph, count)
-        clock = StreamClock.of(graph, state, frames, count, is_last, self.config.sub_frames)
+        lags = sorted({*self.geometry.block_lags, self.geometry.tail_lag - 1})
+        clock = StreamClock.of(graph, state, frames, (count, is_last), self.config.sub_frames, lags)
         latent, log_f0, is_voiced = self._decode(frames, state)
-        timbre = None
-        if self.config.voice_width:
-            voice = graph.input("voice", np.float32, ["N", self.config.voice_width])
-            timbre = Timbre(self.weights, voice.slice(1, 0, -PITCH_NUMBERS))
-            stretch, move = (voice.slice(1, start, end).unsqueeze(1) for start, end in ((-2, -1), (-1, None)))
-            log_f0 = log_f0 * (stretch + 1.0) + move
+        timbre = Timbre.of(graph, self.config, self.weights) if self.config.timbre_width else None
+        if timbre is not None:
+            log_f0 = timbre.pitch(log_f0)
         log_f0 = graph.op("Min", [log_f0, np.asarray(_HIGHEST_LOG_F0, np.float32)])
         f0_hz = graph.where(is_voiced, graph.op("Exp", [log_f0]), np.zeros(1, np.float32))
-        hidden = latent * clock.inside(0)
+        hidden = latent * clock.inside[0]
         if timbre is not None:
-            mixed, _ = streamed_mix(hidden, self.weights, "timbre.front", state, rate=self.config.sub_frames)
-            hidden = timbre.front(hidden, mixed, log_f0, is_voiced) * clock.inside(0)
+            hidden = timbre.front(hidden, log_f0, is_voiced, state, self.config.sub_frames) * clock.inside[0]
         spectra = self._tail(hidden, timbre, clock, state)
         samples = SourceFilter(self.geometry).render(spectra, f0_hz, seed, clock, state)
         graph.output("samples", samples, ["N", "samples"])
@@ -68,14 +66,15 @@ class CodecVocoder:
         return graph, state.width
 
     def _decode(self, frames: Value, state: CarriedState) -> tuple[Value, Value, Value]:
-        """Return the latent [N, time, width], the log pitch [N, time, 1], and where it is voiced, bool [N, time, 1]."""
+        """Return the latent [N, time, 1, width], the log pitch [N, time, 1, 1], and where it is voiced."""
         graph, config, weights = frames.graph, self.config, self.weights
         scalars = fsq_scalars(config.levels)
         bounded = graph.op("Clip", [frames, np.asarray(0), np.asarray(len(scalars) - 1)])
-        hidden = linear(graph.gather(scalars, bounded).reshape(0, 0, -1), weights, "decoder.inlet")
+        digits = graph.gather(scalars, bounded).reshape(0, 0, 1, config.codebook_count * len(config.levels))
+        hidden = linear(digits, weights, "decoder.inlet")
         for block in range(config.decoder_blocks):
             hidden = streamed_block(hidden, weights, f"decoder.wide.{block}", state, rate=1, is_causal=True)
-        hidden = linear(hidden, weights, "decoder.up").reshape(0, -1, config.narrow)
+        hidden = linear(hidden, weights, "decoder.up").reshape(0, -1, 1, config.narrow)
         for block in range(config.refiner_blocks):
             name = f"decoder.narrow.{block}"
             hidden = streamed_block(hidden, weights, name, state, rate=config.sub_frames, is_causal=True)
@@ -90,14 +89,17 @@ class CodecVocoder:
         weight, bias = (self.weights[f"decoder.outlet.{part}"] for part in ("weight", "bias"))
         return {"decoder.outlet.weight": weight * deviation[:, None], "decoder.outlet.bias": bias * deviation + mean}
 
-    def _tail(self, hidden: Value, timbre: Timbre | None, clock: StreamClock, state: CarriedState) -> Value:
-        """Return the spectra [N, time, 5 * bins]; every block sees zeros outside the segment, as it does offline."""
-        rate, lag, blocks = self.config.sub_frames, 0, self.config.tail_blocks
-        for block in range(blocks):
-            name, update = f"tail.blocks.{block}", None if timbre is None else partial(timbre.update, index=block)
-            hidden = streamed_block(hidden, self.weights, name, state, rate=rate, is_causal=False, update=update)
-            lag += self.config.tail_kernel // 2
-            hidden = hidden * clock.inside(lag)
+    def _tail(self, hidden: Value, timbre: Timbre | None, clock: StreamClock, state: CarriedState) -> Spectra:
+        """Return the spectra; every block sees zeros outside the segment, as it does offline."""
+        rate, blocks = self.config.sub_frames, self.config.tail_blocks
+        for block, lag in enumerate(self.geometry.block_lags[1:]):
+            delay, name = self.geometry.tail_delay if block + 1 == blocks else 0, f"tail.blocks.{block}"
+            update = None if timbre is None else partial(timbre.update, name=name, index=block)
+            hidden = streamed_block(
+                hidden, self.weights, name, state, rate=rate, is_causal=False, delay=delay, update=update
+            )
+            hidden = hidden * clock.inside[lag]
         if timbre is not None:
-            return timbre.head(hidden, blocks)
-        return linear(layer_norm(hidden, self.weights, "tail.norm"), self.weights, "tail.head")
+            return timbre.head(hidden, blocks, self.geometry)
+        normed = layer_norm(hidden, self.weights, "tail.norm")
+        return spectral_head(normed, self.weights, ("tail.head.weight",), "tail.head.bias", self.geometry)

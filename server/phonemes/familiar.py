@@ -5,7 +5,8 @@ import unicodedata
 from collections.abc import Callable, Sequence
 
 IsKnown = Callable[[str], bool]
-_BARE = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+_BARE = re.compile(r"([^\W\d_]+(?:'[^\W\d_]+)*?)((?:'[sS])?)(?![^\W\d_]|'[^\W\d_])")
+"""A word, and the "'s" behind it."""
 _STRETCHED = re.compile(r"([^\W\d_])\1{2,}")
 _FEWEST_SHOUTED, _SHOUTED_SHARE = 3, 0.7
 _FEWEST_CAPITALS, _LONGEST_ABBREVIATION = 3, 4
@@ -22,17 +23,18 @@ def familiar_words(words: Sequence[str], is_known: IsKnown) -> list[str]:
     is_shouted = _is_shouted(words)
 
     def rewritten(match: re.Match[str]) -> str:
-        word = match.group()
+        word, ending = match.groups()
         if word.isupper():
-            return _calmed(word, is_known, is_shouted=is_shouted)
-        return _shortened(_without_accents(word, is_known), is_known)
+            calmed = _calmed(word, is_known, is_shouted=is_shouted)
+            return calmed + (ending if calmed == word else ending.lower())
+        return _shortened(_without_accents(word, is_known), is_known) + ending
 
     return [_BARE.sub(rewritten, word) for word in words]
 
 
 def _is_shouted(words: Sequence[str]) -> bool:
     """Return whether a text is written in capitals, rather than holding an abbreviation or two."""
-    bare = [match.group() for word in words for match in _BARE.finditer(word)]
+    bare = [match.group(1) for word in words for match in _BARE.finditer(word)]
     lengthy = [word for word in bare if len(word) > 1]
     capital = [word for word in lengthy if word.isupper()]
     return len(capital) >= _FEWEST_SHOUTED and len(capital) >= _SHOUTED_SHARE * len(lengthy)

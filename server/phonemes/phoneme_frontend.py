@@ -18,8 +18,8 @@ from trt_engines.manifest import MANIFEST_NAME, Manifest
 
 _COLUMNS = ("phoneme", "advance", "pointer", "dwell")
 _BEGIN_ADVANCE = 5
-_FEWEST_FRAMES, _SLOWEST_PHONEME_MS = 2, 300
-"""Run-away guard: 300 ms for every phoneme, about five times what speech takes, and two frames for the pads."""
+_FEWEST_FRAMES, _SLOWEST_PHONEME_MS = 16, 200
+"""Run-away guard: 200 ms for every phoneme, three times what speech takes, and some frames for pads and pauses."""
 _SENTENCE_ENDS, _PAUSES = ".?!", ",;:"
 _SENTENCE_PAUSE_S, _CLAUSE_PAUSE_S = 0.3, 0.15
 """Silence at the end of a segment. The voice was trained on utterances that end in half a second of it, which between

@@ -61,7 +61,7 @@ class GpuDouble:
 
     def gpu(self) -> Gpu:
         """Describe the double."""
-        return Gpu("Double", self.compute_capability, self.memory_bytes)
+        return Gpu("Double", self.compute_capability, self.memory_bytes, "00000000:01:00.0")
 
     def free_bytes(self) -> int:
         """Return what is left of `memory_bytes`."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from types import SimpleNamespace
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 import onnx
@@ -59,6 +60,7 @@ class TensorrtDouble:
         refuse_captures: graphs whose runs are refused inside a capture.
         runs: (plan's graph, rows) of every run that was put on a stream, captures included.
         workspaces: address and size of the scratch memory that each graph was given.
+        alive: engines and contexts that somebody still holds.
         host_code: whether host code was allowed, for each plan that was loaded.
     """
 
@@ -72,6 +74,7 @@ class TensorrtDouble:
     runs: list[tuple[str, int]] = field(default_factory=list)
     workspaces: dict[str, set[tuple[int, int]]] = field(default_factory=dict)
     host_code: list[bool] = field(default_factory=list)
+    alive: "WeakSet[_Engine | _Context]" = field(default_factory=WeakSet)
     __version__ = "11.4.0.106"
     ILogger = _Logger
     TensorIOMode = _Mode
@@ -119,6 +122,7 @@ class _Runtime:
 class _Engine:
     def __init__(self, api: TensorrtDouble, log: Any, profiles: list[_Profile], model: bytes) -> None:
         self.api = api
+        self.api.alive.add(self)
         self.log = log
         self.profiles = profiles
         options = ort.SessionOptions()
@@ -161,6 +165,7 @@ class _Engine:
 class _Context:
     def __init__(self, engine: _Engine) -> None:
         self._engine = engine
+        engine.api.alive.add(self)
         self._profile: _Profile | None = None
         self._workspace = 0
         self._shapes: dict[str, tuple[int, ...]] = {}

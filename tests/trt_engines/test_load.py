@@ -10,6 +10,7 @@ from trt_engines.base import PrefillChunk, StepFrame, StepRequest, VocodeItem
 from trt_engines.engine_options import EngineOptions
 from trt_engines.errors import BackendError, ManifestError
 from trt_engines.load import load_engine
+from trt_engines.onnx_runtime import engine as onnx_engine
 
 
 @pytest.mark.parametrize("kind", ["small_bundle", "window_bundle"])
@@ -25,6 +26,29 @@ def test_a_bundle_becomes_an_engine(kind: str, request: pytest.FixtureRequest) -
     assert isinstance(samples, np.ndarray)
     assert (engine.manifest.audio.samples_per_frame,) == samples.shape
     assert "small" == engine.manifest.id
+
+
+@pytest.mark.parametrize("kind", ["tiny_bundle", "eight_bit_bundle"])
+def test_a_large_talker_says_the_same_on_a_pool(
+    kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads that share out weights instead of rows change no bit, whoever else is in the batch."""
+    said = []
+    for large_bytes, count in ((1 << 40, 1), (0, 1), (0, 5)):
+        monkeypatch.setattr(onnx_engine, "LARGE_BYTES", large_bytes)
+        engine = load_engine(request.getfixturevalue(kind), EngineOptions(slot_count=5, threads=2))
+        row_ids = np.ones((6, len(engine.manifest.row.columns)), np.int32)
+        defaults = tuple(param.default for param in engine.manifest.step.params)
+        engine.talker.prefill([PrefillChunk(slot, row_ids, 0, is_last=True) for slot in range(count)])
+        steps = [
+            engine.talker.step([StepRequest(slot, defaults, slot, index) for slot in range(count)])[0]
+            for index in range(12)
+        ]
+        said.append([frame.frame.tolist() for frame in steps if isinstance(frame, StepFrame)])
+        engine.close()
+
+    assert said[0] == said[1] == said[2]
+    assert 12 == len(said[0])
 
 
 def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from trt_engines.cuda.driver import Gpu, HostArray
 from trt_engines.cuda.errors import CudaError, CudaOutOfMemoryError, CudaUnavailableError
 
+_BUS_ID_BYTES = 32
+
 
 class CudaBindingsDriver:
     """Implements `CudaDriver` with the runtime API, which shares its context with TensorRT.
@@ -60,8 +62,10 @@ class CudaBindingsDriver:
     def gpu(self) -> Gpu:
         """See `CudaDriver`."""
         properties = self._call("cudaGetDeviceProperties", self._device_index)
-        name = properties.name.decode() if isinstance(properties.name, bytes) else str(properties.name)
-        return Gpu(name.rstrip("\0"), (int(properties.major), int(properties.minor)), int(properties.totalGlobalMem))
+        name = _text(properties.name)
+        bus_id = _text(self._call("cudaDeviceGetPCIBusId", _BUS_ID_BYTES, self._device_index))
+        capability = (int(properties.major), int(properties.minor))
+        return Gpu(name, capability, int(properties.totalGlobalMem), bus_id)
 
     def free_bytes(self) -> int:
         """See `CudaDriver`."""
@@ -161,3 +165,9 @@ class CudaBindingsDriver:
     def destroy_graph(self, graph: int) -> None:
         """See `CudaDriver`."""
         self._call("cudaGraphExecDestroy", graph)
+
+
+def _text(returned: bytes | str) -> str:
+    """Return what stands before the first zero; behind it the package leaves what was in its buffer."""
+    text = returned.decode("ascii", "replace") if isinstance(returned, bytes) else returned
+    return text.partition("\0")[0]

@@ -18,11 +18,13 @@ class Gpu:
         name: as the driver spells it.
         compute_capability: major and minor, (8, 9) for Ada.
         total_bytes: its memory.
+        pci_bus_id: where it sits, `00000000:65:00.0`. CUDA's and NVML's indices differ; this does not.
     """
 
     name: str
     compute_capability: tuple[int, int]
     total_bytes: int
+    pci_bus_id: str
 
     @property
     def architecture(self) -> str:

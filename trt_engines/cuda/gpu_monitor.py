@@ -3,18 +3,25 @@
 import importlib
 from typing import Any
 
+from trt_engines.cuda.errors import CudaUnavailableError
+from trt_engines.cuda.open_driver import open_driver
+
 
 class GpuMonitor:
     """Figures of one GPU, read afresh at each call.
+
+    Args:
+        pci_bus_id: Where the GPU sits. NVML counts GPUs in another order than CUDA, and those too that
+            CUDA_VISIBLE_DEVICES hides.
 
     Raises:
         ImportError: `nvidia-ml-py` is not installed.
     """
 
-    def __init__(self, device_index: int = 0) -> None:
+    def __init__(self, pci_bus_id: str) -> None:
         self._nvml: Any = importlib.import_module("pynvml")
         self._nvml.nvmlInit()
-        self._device = self._nvml.nvmlDeviceGetHandleByIndex(device_index)
+        self._device = self._nvml.nvmlDeviceGetHandleByPciBusId(pci_bus_id.encode())
 
     def memory_bytes(self) -> float:
         """Return the GPU's memory."""
@@ -30,12 +37,12 @@ class GpuMonitor:
 
 
 def open_gpu_monitor(device_index: int = 0) -> GpuMonitor | None:
-    """Return a monitor, or None where the library, the driver or the GPU is missing."""
+    """Return a monitor of the GPU that has this index in CUDA, or None where library, driver or GPU is missing."""
     try:
         nvml = importlib.import_module("pynvml")
     except ImportError:
         return None
     try:
-        return GpuMonitor(device_index)
-    except nvml.NVMLError:
+        return GpuMonitor(open_driver(device_index=device_index).gpu().pci_bus_id)
+    except (CudaUnavailableError, nvml.NVMLError):
         return None

@@ -56,7 +56,7 @@ class PycudaDriver:
     def gpu(self) -> Gpu:
         """See `CudaDriver`."""
         major, minor = self._device.compute_capability()
-        return Gpu(self._device.name(), (major, minor), self._device.total_memory())
+        return Gpu(self._device.name(), (major, minor), self._device.total_memory(), self._device.pci_bus_id())
 
     def free_bytes(self) -> int:
         """See `CudaDriver`."""
@@ -73,7 +73,7 @@ class PycudaDriver:
 
     def free(self, address: int) -> None:
         """See `CudaDriver`."""
-        self._allocations.pop(address).free()
+        self._checked(self._allocations.pop(address).free)
 
     def allocate_pinned(self, byte_count: int) -> NDArray[np.uint8]:
         """See `CudaDriver`."""
@@ -86,7 +86,7 @@ class PycudaDriver:
     def free_pinned(self, array: NDArray[np.uint8]) -> None:
         """See `CudaDriver`."""
         allocation: Any = array.base  # pycuda's PagelockedHostAllocation
-        allocation.free()
+        self._checked(allocation.free)
 
     def create_stream(self, *, is_urgent: bool) -> int:
         """See `CudaDriver`."""
@@ -112,7 +112,7 @@ class PycudaDriver:
 
     def record(self, event: int, stream: int) -> None:
         """See `CudaDriver`."""
-        self._events[event].record(self._streams[stream])
+        self._checked(self._events[event].record, self._streams[stream])
 
     def wait(self, event: int) -> None:
         """See `CudaDriver`."""

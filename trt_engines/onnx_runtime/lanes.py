@@ -15,10 +15,12 @@ class Lanes:
 
     Attributes:
         count: Number of threads.
+        pool_threads: Threads that every session they run has of its own, the caller's included.
     """
 
-    def __init__(self, count: int, name: str) -> None:
+    def __init__(self, count: int, name: str, pool_threads: int = 1) -> None:
         self.count = count
+        self.pool_threads = pool_threads
         self._executor = ThreadPoolExecutor(max(1, count - 1), name)
 
     def run(self, work: Sequence[Work]) -> None:

@@ -22,22 +22,24 @@ _ELEMENT_TYPES = {
 
 
 def open_session(
-    bundle_dir: Path, graph: str, manifest: Manifest, tensors: Callable[[Manifest], GraphSpec]
+    bundle_dir: Path, graph: str, manifest: Manifest, tensors: Callable[[Manifest], GraphSpec], thread_count: int = 1
 ) -> ort.InferenceSession:
-    """Open one graph with a single thread; `Lanes` says how several threads share it.
+    """Open one graph, as a rule with a single thread; `Lanes` says how several threads share it.
 
     Args:
         bundle_dir: The bundle.
         graph: File of the graph, relative to the bundle.
         manifest: Manifest of the bundle.
         tensors: What the graph must look like by the manifest.
+        thread_count: Threads of the session itself, its caller's included.
 
     Raises:
         ManifestError: The graph's inputs or outputs are not those that the manifest implies.
         BackendError: ONNX Runtime cannot load the graph.
     """
     options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
+    options.intra_op_num_threads = thread_count
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # others need the cores
     options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False  # lanes would wait for the arena's one lock
     options.log_severity_level = _ERRORS_ONLY

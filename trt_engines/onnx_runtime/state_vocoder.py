@@ -15,7 +15,8 @@ from trt_engines.graph_tensors import vocode_tensors
 from trt_engines.manifest import Manifest
 from trt_engines.onnx_runtime.bound_run import BoundRun, aligned_zeros
 from trt_engines.onnx_runtime.session import open_session
-from trt_engines.vocode_items import SEED_MODULUS, check_items, not_finite, vocode_in_pieces, voice_vectors
+from trt_engines.slot_vocoder import SlotVocoder
+from trt_engines.vocode_items import SEED_MODULUS, not_finite, vocode_in_pieces, voice_vectors
 
 QUANTUM_FRAMES = 2
 # Longer runs, over one stream or many, gain nothing: what they work on falls out of the processor's cache.
@@ -58,42 +59,15 @@ class _Turn:
         return -(-self.block_count // QUANTUM_FRAMES) * QUANTUM_FRAMES
 
 
-class StateVocoder:
+class StateVocoder(SlotVocoder[_Slot]):
     """A `Vocoder`; see there."""
 
     def __init__(self, bundle_dir: Path, manifest: Manifest, slot_count: int) -> None:
-        self._manifest = manifest
-        self._slot_count = slot_count
+        super().__init__(manifest, slot_count)
         self._session = open_session(bundle_dir, manifest.vocode.graph, manifest, vocode_tensors)
-        self._slots: dict[int, _Slot] = {}
 
-    @property
-    def slot_count(self) -> int:
-        """Number of slots."""
-        return self._slot_count
-
-    @property
-    def samples_per_frame(self) -> int:
-        """Samples that one frame becomes."""
-        return self._manifest.audio.samples_per_frame
-
-    @property
-    def lookahead_frames(self) -> int:
-        """Frames by which the samples lag behind the newest frame until the segment ends."""
-        return self._manifest.vocode.lookahead_frames
-
-    def vocode(self, items: Sequence[VocodeItem]) -> list[NDArray[np.float32] | SlotError]:
-        """Return the new samples of each item; at most one item per slot in a call.
-
-        Raises:
-            EngineError: An item does not fit its slot or the manifest; nothing was run.
-        """
-        check_items(items, self._slot_count, self._manifest, self._slots)
+    def _vocode(self, items: Sequence[VocodeItem]) -> list[NDArray[np.float32] | SlotError]:
         return vocode_in_pieces(items, LONGEST_RUN_FRAMES, self._run_all)
-
-    def release(self, slot: int) -> None:
-        """Forget a slot, finished or not."""
-        self._slots.pop(slot, None)
 
     def _run_all(self, items: Sequence[VocodeItem]) -> dict[int, NDArray[np.float32] | SlotError]:
         """Run items, those that take the same number of frames together."""

@@ -51,8 +51,8 @@ class OrtTalker:
         self._kv = KvMemory(manifest, slot_count)
         self._memory = StepMemory(manifest, slot_count)
         self._prefixes = PrefixCache(self._kv, prefix_cache_bytes)
-        prefill = open_session(bundle_dir, manifest.prefill.graph, manifest, prefill_tensors)
-        step = open_session(bundle_dir, manifest.step.graph, manifest, step_tensors)
+        prefill = open_session(bundle_dir, manifest.prefill.graph, manifest, prefill_tensors, lanes.pool_threads)
+        step = open_session(bundle_dir, manifest.step.graph, manifest, step_tensors, lanes.pool_threads)
         self._prefill = PrefillRunner(prefill, self._kv, manifest, lanes)
         self._step = StepRunner(step, self._kv, self._memory, lanes)
 

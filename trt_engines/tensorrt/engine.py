@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -150,8 +151,12 @@ class _Opening:
             talker.close()
             with self.driver.attached():
                 memory.close()
+                for session in sessions.values():
+                    session.close()
 
-        return Engine(self.manifest, talker, vocoder, (close,), encoder)
+        closing = ExitStack()  # closes once, however often it is asked to
+        closing.callback(close)
+        return Engine(self.manifest, talker, vocoder, (closing.close,), encoder)
 
     def _talker(
         self, memory: DeviceMemory, sessions: dict[str, PlanSession], row_count: int, slot_count: int

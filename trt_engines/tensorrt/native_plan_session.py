@@ -42,7 +42,7 @@ class NativePlanSession:
     ) -> None:
         self._native = native
         with _in_our_words(native):
-            self._session = native.PlanSession(
+            self._session: Any = native.PlanSession(
                 cuda_library=cuda_library,
                 tensorrt_library=library,
                 name=str(plan),
@@ -74,6 +74,10 @@ class NativePlanSession:
             )
         return NativePlanContext(self._native, context)
 
+    def close(self) -> None:
+        """See `PlanSession`; contexts that are open yet keep what they need."""
+        self._session = None
+
 
 class NativePlanContext:
     """A `PlanContext`; see there."""
@@ -101,6 +105,10 @@ class NativePlanContext:
         with _in_our_words(self._native):
             graph = self._bound.capture(stream, [(copy.target, copy.source, copy.byte_count) for copy in copies])
         return memory.own_graph(graph)
+
+    def close(self) -> None:
+        """See `PlanContext`."""
+        self._bound = None
 
 
 @contextmanager

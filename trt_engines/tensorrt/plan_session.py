@@ -45,9 +45,13 @@ class PlanContext(Protocol):
         """
         ...
 
+    def close(self) -> None:
+        """Give back what TensorRT keeps in it; its work must be done, and its graphs must not be launched again."""
+        ...
+
 
 class PlanSession(Protocol):
-    """A deserialized plan.
+    """A deserialized plan; closed after its contexts.
 
     The GPU must have been opened before (`open_driver`): TensorRT's own runtime ends the process where there is no
     driver.
@@ -74,6 +78,10 @@ class PlanSession(Protocol):
             BackendError: TensorRT refuses a shape or an address.
             CudaOutOfMemoryError: The GPU has no room for what TensorRT keeps in a context.
         """
+        ...
+
+    def close(self) -> None:
+        """Give the weights back."""
         ...
 
 

@@ -81,6 +81,7 @@ class PrefillRunner:
             profile.steps: self._open(session, index, profile, workspace) for index, profile in enumerate(profiles)
         }
         for context in self._contexts.values():
+            memory.on_close(context.close)
             context.run(stream)
 
     def _open(self, session: PlanSession, index: int, profile: PlanProfile, workspace: tuple[int, int]) -> PlanContext:

@@ -12,6 +12,7 @@ from trt_engines.tensorrt.flavor import Flavor
 from trt_engines.tensorrt.log import TensorrtLog, tensorrt_log
 from trt_engines.tensorrt.plan_session import Addresses, DeviceCopy, Shapes, check_on_device
 
+DRIVER_ADVICE = "update the NVIDIA driver, or install a TensorRT for the CUDA version that it supports"
 _SIGNS_OF_FULL_MEMORY = ("OutOfMemory", "out of memory")
 
 
@@ -66,6 +67,10 @@ class PythonPlanSession:
         bound.check(not missing, f"its inputs: {missing} are not set")
         return bound
 
+    def close(self) -> None:
+        """See `PlanSession`."""
+        self._engine = self._runtime = None
+
     def _context_configuration(self) -> Any:  # noqa: ANN401 # TensorRT's objects have no types
         """Scratch memory is ours; RTX compiles its kernels now rather than during a later step."""
         api = self._flavor.api
@@ -112,6 +117,10 @@ class PythonPlanContext:
 
         return memory.captured(stream, work)
 
+    def close(self) -> None:
+        """See `PlanContext`."""
+        self._context = None
+
     def check(self, accepted: object, what: str) -> None:
         """Raise unless TensorRT said yes."""
         if not accepted:
@@ -126,14 +135,13 @@ def _made_runtime(flavor: Flavor, log: TensorrtLog) -> Any:  # noqa: ANN401
     TensorRT was built for a later CUDA than the package that probed.
     """
     log.errors.clear()
-    advice = "update the NVIDIA driver, or install a TensorRT for the CUDA version that it supports"
     try:
         runtime = flavor.api.Runtime(log)
     except TypeError as error:
-        raise refusal(log, f"{flavor.name} {flavor.version} cannot start; {advice}") from error
+        raise refusal(log, f"{flavor.name} {flavor.version} cannot start; {DRIVER_ADVICE}") from error
     if log.errors:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(runtime))  # never destroyed
-        raise refusal(log, f"{flavor.name} {flavor.version} cannot start; {advice}")
+        raise refusal(log, f"{flavor.name} {flavor.version} cannot start; {DRIVER_ADVICE}")
     return runtime
 
 

@@ -45,11 +45,13 @@ class TensorrtReferenceEncoder:
         self._host_samples = memory.pinned(profile.steps * _SAMPLE_BYTES).view(np.float32)
         self._frames = 0
         # A context tells the shape of its output without running; of the longest, that is the memory to allocate.
-        longest = self._open(profile.steps).shape("frames")
-        byte_count = int(np.prod(longest)) * np.dtype(manifest.frame.dtype).itemsize
+        longest = self._open(profile.steps)
+        memory.on_close(longest.close)
+        byte_count = int(np.prod(longest.shape("frames"))) * np.dtype(manifest.frame.dtype).itemsize
         self._frames = memory.zeros(byte_count, stream)
         self._host_frames = memory.pinned(byte_count).view(np.dtype(manifest.frame.dtype))
-        self._open(profile.steps).run(stream)  # whatever TensorRT allocates at first, it allocates now
+        longest.bind("frames", self._frames)
+        longest.run(stream)  # whatever TensorRT allocates at first, it allocates now
 
     def encode(self, samples: NDArray[np.float32]) -> NDArray[Any]:
         """Return the frames of reference samples.
@@ -61,16 +63,22 @@ class TensorrtReferenceEncoder:
         check_reference_samples(samples, self._reference)
         with self._lock, self._driver.attached():
             context = self._open(len(samples))
-            _, frame_count, width = context.shape("frames")
-            staged = self._host_samples[: len(samples)]
-            staged[:] = samples
-            self._driver.upload(self._samples, staged, self._stream)
-            context.run(self._stream)
-            frames = self._host_frames[: frame_count * width]
-            self._driver.download(frames, self._frames, self._stream)
-            self._driver.record(self._event, self._stream)
-            self._driver.wait(self._event)
-            return frames.reshape(frame_count, width).copy()
+            try:
+                return self._run(context, samples)
+            finally:
+                context.close()
+
+    def _run(self, context: PlanContext, samples: NDArray[np.float32]) -> NDArray[Any]:
+        _, frame_count, width = context.shape("frames")
+        staged = self._host_samples[: len(samples)]
+        staged[:] = samples
+        self._driver.upload(self._samples, staged, self._stream)
+        context.run(self._stream)
+        frames = self._host_frames[: frame_count * width]
+        self._driver.download(frames, self._frames, self._stream)
+        self._driver.record(self._event, self._stream)
+        self._driver.wait(self._event)
+        return frames.reshape(frame_count, width).copy()
 
     def _open(self, sample_count: int) -> PlanContext:
         addresses = {"samples": self._samples, "frames": self._frames}

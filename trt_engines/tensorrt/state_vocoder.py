@@ -11,9 +11,10 @@ from trt_engines.base import VocodeItem
 from trt_engines.cuda.driver import CudaDriver
 from trt_engines.errors import SlotError
 from trt_engines.manifest import Manifest
+from trt_engines.slot_vocoder import SlotVocoder
 from trt_engines.tensorrt.device_memory import DeviceMemory
 from trt_engines.tensorrt.vocode_runner import VocodeRow, VocodeRunner
-from trt_engines.vocode_items import SEED_MODULUS, check_items, not_finite
+from trt_engines.vocode_items import SEED_MODULUS, not_finite
 
 
 @dataclass
@@ -26,56 +27,29 @@ class _Turn:
     is_finished: bool = False
 
 
-class TensorrtStateVocoder:
-    """A `Vocoder`; see there."""
+class TensorrtStateVocoder(SlotVocoder[int]):
+    """A `Vocoder`; see there. Of each slot it keeps the number of frames seen."""
 
     def __init__(
         self, memory: DeviceMemory, manifest: Manifest, runner: VocodeRunner, slot_count: int, stream: int
     ) -> None:
+        super().__init__(manifest, slot_count)
         self._driver: CudaDriver = memory.driver
-        self._manifest = manifest
         self._runner = runner
-        self._slot_count = slot_count
         self._stream = stream
         self._state_bytes = 4 * manifest.vocode.state_width
         self._states = memory.zeros(slot_count * self._state_bytes, stream)
-        self._seen_frames: dict[int, int] = {}
 
-    @property
-    def slot_count(self) -> int:
-        """Number of slots."""
-        return self._slot_count
-
-    @property
-    def samples_per_frame(self) -> int:
-        """Samples that one frame becomes."""
-        return self._manifest.audio.samples_per_frame
-
-    @property
-    def lookahead_frames(self) -> int:
-        """Frames by which the samples lag behind the newest frame until the segment ends."""
-        return self._manifest.vocode.lookahead_frames
-
-    def vocode(self, items: Sequence[VocodeItem]) -> list[NDArray[np.float32] | SlotError]:
-        """Return the new samples of each item; at most one item per slot in a call.
-
-        Raises:
-            EngineError: An item does not fit its slot or the manifest; nothing was run.
-        """
-        check_items(items, self._slot_count, self._manifest, self._seen_frames)
+    def _vocode(self, items: Sequence[VocodeItem]) -> list[NDArray[np.float32] | SlotError]:
         turns = [_Turn(item, item.frames, is_finished=not len(item.frames) and not item.is_last) for item in items]
         with self._driver.attached():
             for item in items:
                 if item.is_first:
-                    self._seen_frames[item.slot] = 0
+                    self._slots[item.slot] = 0
                     self._driver.clear(self._state_address(item.slot), self._state_bytes, self._stream)
             while waiting := [turn for turn in turns if not turn.is_finished]:
                 self._run(waiting[: self._runner.row_count])
         return [self._result(turn) for turn in turns]
-
-    def release(self, slot: int) -> None:
-        """Forget a slot, finished or not."""
-        self._seen_frames.pop(slot, None)
 
     def _state_address(self, slot: int) -> int:
         return self._states + slot * self._state_bytes
@@ -97,11 +71,11 @@ class TensorrtStateVocoder:
 
     def _keep(self, turn: _Turn, row: VocodeRow, samples: NDArray[np.float32]) -> None:
         """Copy the good samples: not those before the segment, nor those behind its newest frame."""
-        lookahead, seen = self.lookahead_frames, self._seen_frames[turn.item.slot]
+        lookahead, seen = self.lookahead_frames, self._slots[turn.item.slot]
         end = len(row.frames) + (lookahead if row.is_last else 0)
         first = min(max(0, lookahead - seen), end)
         turn.samples.append(samples[first * self.samples_per_frame : end * self.samples_per_frame].copy())
-        self._seen_frames[turn.item.slot] = seen + len(row.frames)
+        self._slots[turn.item.slot] = seen + len(row.frames)
 
     def _result(self, turn: _Turn) -> NDArray[np.float32] | SlotError:
         samples = np.concatenate(turn.samples) if turn.samples else np.zeros(0, np.float32)

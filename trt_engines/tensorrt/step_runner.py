@@ -45,6 +45,7 @@ class StepRunner:
     ) -> None:
         shapes, addresses = self._tensors.shapes(rows), self._tensors.addresses
         context = session.open_context(profile, shapes, addresses, workspace, self._stream)
+        memory.on_close(context.close)
         self._contexts[rows] = context
         self._put_plainly(rows)  # the first run of a shape may allocate and compile, which a capture forbids
         self._driver.synchronize(self._stream)

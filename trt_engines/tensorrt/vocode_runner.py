@@ -93,6 +93,7 @@ class VocodeRunner:
         addresses = layout.addresses(self._inputs)
         addresses |= {"state": self._states[0], "state_out": self._states[1], "samples": self._samples}
         context = session.open_context(index, shapes, addresses, workspace, self._stream)
+        memory.on_close(context.close)
         context.run(self._stream)
         self._driver.synchronize(self._stream)
         graph = context.captured(memory, self._stream)

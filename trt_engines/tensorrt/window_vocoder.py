@@ -11,9 +11,10 @@ from trt_engines.base import VocodeItem
 from trt_engines.cuda.driver import CudaDriver
 from trt_engines.errors import BackendError, SlotError
 from trt_engines.manifest import Manifest
+from trt_engines.slot_vocoder import SlotVocoder
 from trt_engines.tensorrt.device_memory import DeviceMemory
 from trt_engines.tensorrt.vocode_runner import VocodeRow, VocodeRunner
-from trt_engines.vocode_items import check_items, not_finite
+from trt_engines.vocode_items import not_finite
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,10 @@ class _Window:
     first: int
 
 
-class TensorrtWindowVocoder:
+class TensorrtWindowVocoder(SlotVocoder[NDArray[Any]]):
     """A `Vocoder`; see there. Windows are filled up to the length of a plan's profile, behind what counts.
+
+    Of each slot it keeps the last frames, [at most `left_frames`, frame width].
 
     Raises:
         BackendError: The voice looks ahead, so that what fills a window up would be heard.
@@ -39,34 +42,11 @@ class TensorrtWindowVocoder:
                 f"{manifest.vocode.lookahead_frames} frames, which plans of fixed lengths cannot end exactly. "
                 "Serve this bundle with ONNX Runtime."
             )
+        super().__init__(manifest, slot_count)
         self._driver: CudaDriver = memory.driver
-        self._manifest = manifest
         self._runner = runner
-        self._slot_count = slot_count
-        self._contexts: dict[int, NDArray[Any]] = {}
 
-    @property
-    def slot_count(self) -> int:
-        """Number of slots."""
-        return self._slot_count
-
-    @property
-    def samples_per_frame(self) -> int:
-        """Samples that one frame becomes."""
-        return self._manifest.audio.samples_per_frame
-
-    @property
-    def lookahead_frames(self) -> int:
-        """Always 0."""
-        return 0
-
-    def vocode(self, items: Sequence[VocodeItem]) -> list[NDArray[np.float32] | SlotError]:
-        """Return the new samples of each item; at most one item per slot in a call.
-
-        Raises:
-            EngineError: An item does not fit its slot or the manifest; nothing was run.
-        """
-        check_items(items, self._slot_count, self._manifest, self._contexts)
+    def _vocode(self, items: Sequence[VocodeItem]) -> list[NDArray[np.float32] | SlotError]:
         windows = [window for item in items for window in self._windows(item)]
         made: dict[int, list[NDArray[np.float32]]] = {item.slot: [np.zeros(0, np.float32)] for item in items}
         for start in range(0, len(windows), self._runner.row_count):
@@ -78,14 +58,10 @@ class TensorrtWindowVocoder:
                 made[window.slot].append(row[first:end].copy())
         return [self._result(item.slot, np.concatenate(made[item.slot])) for item in items]
 
-    def release(self, slot: int) -> None:
-        """Forget a slot, finished or not."""
-        self._contexts.pop(slot, None)
-
     def _windows(self, item: VocodeItem) -> list[_Window]:
         """Cut an item into windows that fit the plan, each with the frames before it."""
         left = self._manifest.vocode.left_frames
-        before = item.frames[:0] if item.is_first else self._contexts[item.slot]
+        before = item.frames[:0] if item.is_first else self._slots[item.slot]
         frames = np.concatenate([before, item.frames])
         windows, first = [], len(before)
         while first < len(frames):
@@ -93,7 +69,7 @@ class TensorrtWindowVocoder:
             end = min(len(frames), start + self._runner.frame_count)
             windows.append(_Window(item.slot, frames[start:end], first - start))
             first = end
-        self._contexts[item.slot] = frames[max(0, len(frames) - left) :]
+        self._slots[item.slot] = frames[max(0, len(frames) - left) :]
         return windows
 
     @staticmethod

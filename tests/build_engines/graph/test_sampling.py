@@ -16,9 +16,9 @@ def drawn(logits: Floats, temperature: Floats, top_p: Floats, uniform: Floats) -
     graph = GraphBuilder("sampling")
     entries = [graph.input(name, np.float32, ["N", 1]) for name in ("temperature", "top_p", "uniform")]
     scores = graph.input("logits", np.float32, ["N", logits.shape[1]])
-    graph.output("value", sample(scores, *entries, logits.shape[1]), ["N"])
+    graph.output("value", sample(scores, *entries, logits.shape[1]), ["N", 1])
     feeds = {"logits": logits, "temperature": temperature, "top_p": top_p, "uniform": uniform}
-    return [int(value) for value in run_graph(graph, **feeds)[0]]
+    return [int(value) for value in run_graph(graph, **feeds)[0][:, 0]]
 
 
 @pytest.mark.parametrize("value_count", [5, 108, 1000])

@@ -72,6 +72,7 @@ def test_results_of_a_changed_graph_are_replaced(bundle_dir: Path, tmp_path: Pat
     assert rebuilt.verification[0] == results[0]
     assert results[1] not in rebuilt.verification
     assert {"graphs/vocode.onnx"} == {result.graph for result in rebuilt.verification[1:]}
+    assert all("against the stored weights" in result.case for result in rebuilt.verification[1:])
 
 
 def test_quantized_weights_are_read_as_the_graph_computes_them(tmp_path: Path) -> None:

@@ -33,10 +33,11 @@ def test_pointer_and_dwell_move_with_the_halves_of_a_frame() -> None:
     """An advance in the first half leaves one half frame of dwell, one in the second none; the end moves nothing."""
     graph = GraphBuilder("rule")
     entries = [graph.input(name, np.int64, ["N", 1]) for name in ("advance", "pointer", "dwell", "last")]
-    pointer, dwell = RULE.moved(*entries[:3])
+    advance, before, held_before, last = entries
+    pointer, dwell = before + RULE.move(advance), RULE.held(advance, held_before)
     for name, value in (("pointer_out", pointer), ("dwell_out", dwell)):
         graph.output(name, value, ["N", 1])
-    graph.output("done", RULE.done(entries[0], pointer, dwell, entries[3]), ["N", 1])
+    graph.output("done", RULE.done(advance, pointer, dwell, last), ["N", 1])
     cases = np.asarray(list(itertools.product(range(ADVANCE_COUNT), (0, 4), (0, 7, 11), (4, 9))))
     feeds = {name: cases[:, [column]] for column, name in enumerate(("advance", "pointer", "dwell", "last"))}
 

@@ -17,7 +17,7 @@ from trt_engines.tensorrt.flavor import Flavor
 from trt_engines.tensorrt.plan_choice import choose_plans
 from trt_engines.tensorrt.plan_manifest import PlanManifest, read_plan_manifest, write_plan_manifest
 
-ADA = Gpu("Ada", (8, 9), 1)
+ADA = Gpu("Ada", (8, 9), 1, "00000000:01:00.0")
 FLAVOR = Flavor("tensorrt-rtx", None, "1.7.1.116")
 OPTIONS = PlanOptions("tensorrt-rtx", targets=("sm89",), slot_count=4, vocode_rows=2)
 

@@ -12,28 +12,39 @@ from build_engines.vocoder.geometry import VocoderGeometry
 from tests.build_engines.graph.graph_session import run_graph
 
 
-def test_lookahead_of_the_default_voice() -> None:
-    """Three blocks that see three sub-frames ahead and two hops of overlap make three frames of look-ahead."""
+def test_delays_of_the_default_voice() -> None:
+    """Three blocks that see three sub-frames ahead and two hops of overlap make three frames of look-ahead.
+
+    The last block's output comes a sub-frame later than it could, so that samples lag by whole frames.
+    """
     geometry = VocoderGeometry(LatentCodecConfig())
 
-    assert (9, 11, 3) == (geometry.tail_lag, geometry.sample_lag, geometry.lookahead_frames)
+    assert (3, 9, 1) == (geometry.lookahead_frames, geometry.tail_reach, geometry.tail_delay)
+    assert [0, 3, 6, 10] == geometry.block_lags
 
 
-def test_matrices_equal_a_windowed_fourier_transform() -> None:
-    """The analysis of even and odd sums is numpy's transform of the Hann window around its center."""
-    geometry = VocoderGeometry(TINY_CODEC)
-    half = geometry.half_samples
-    graph = GraphBuilder("transform")
-    sums = [graph.input(name, np.float32, ["N", half]) for name in ("even", "odd")]
-    for name, total, matrix in zip(("real", "imaginary"), sums, geometry.analysis(graph), strict=True):
-        graph.output(name, total @ matrix, ["N", TINY_CODEC.bins])
-    samples = np.random.default_rng(0).standard_normal(2 * half).astype(np.float32)
-    after, before = samples[half:], samples[half:0:-1]
+@pytest.mark.parametrize("codec", [LatentCodecConfig(), TINY_CODEC])
+def test_lanes_hold_every_bin_once_in_whole_vectors(codec: LatentCodecConfig) -> None:
+    """Even bins, then odd ones; what fills up a lane is no bin."""
+    geometry = VocoderGeometry(codec)
+    places = np.concatenate(geometry.lanes)
 
-    real, imaginary = run_graph(graph, even=(after + before)[None], odd=(after - before)[None])
-    window = 0.5 - 0.5 * np.cos(np.pi * np.arange(2 * half) / half)
-    expected = np.fft.rfft(samples * window) / (half / 2)
-    np.testing.assert_allclose(real[0] + 1j * imaginary[0], expected, atol=1e-5)
+    assert list(range(codec.bins)) == sorted(places[places < codec.bins])
+    assert 0 == geometry.lane % 16
+    assert all(len(lane) == geometry.lane >= codec.hop_samples + 1 for lane in geometry.lanes)
+
+
+@pytest.mark.parametrize("kind", ["Sin", "Cos"])
+def test_an_angle_does_not_depend_on_its_place(kind: str) -> None:
+    """In whole vectors the same angle gives the same bits wherever it stands, so that a stream may be cut anywhere."""
+    lane = VocoderGeometry(LatentCodecConfig()).lane
+    graph = GraphBuilder("angles")
+    graph.output("out", graph.op(kind, [graph.input("angles", np.float32, ["N", lane])]), ["N", lane])
+    angles = np.random.default_rng(0).uniform(-9, 9, (37, lane)).astype(np.float32)
+
+    whole = run_graph(graph, angles=angles)[0]
+    for start, end in ((0, 1), (5, 12), (36, 37), (17, 37)):
+        np.testing.assert_array_equal(run_graph(graph, angles=angles[start:end])[0], whole[start:end])
 
 
 def test_bins_that_do_not_fit_the_hop_are_refused() -> None:

@@ -106,12 +106,12 @@ def test_nothing_to_speak(frontend: PhonemeFrontend, voice: Voice, text: str) ->
 
 
 def test_guard_against_running_away(frontend: PhonemeFrontend, voice: Voice, manifest: Manifest) -> None:
-    """The frames allowed grow by 0.3 s with each phoneme, up to what the talker can hold."""
+    """The frames allowed grow by 0.2 s with each phoneme, up to what the talker can hold."""
     (short,) = frontend.prepare("Yes.", voice)
     (long,) = frontend.prepare("word " * 20, voice)
 
     phoneme_count = len(short.row_ids) - 3
-    assert short.max_frames == 2 + round(0.3 * phoneme_count * manifest.audio.frame_rate_hz)
+    assert short.max_frames == 16 + round(0.2 * phoneme_count * manifest.audio.frame_rate_hz)
     assert long.max_frames == manifest.step.max_frames
 
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import pytest
 
 from trt_engines.cuda import cuda_bindings_driver
 from trt_engines.cuda.cuda_bindings_driver import CudaBindingsDriver
+from trt_engines.cuda.driver import Gpu
 from trt_engines.cuda.errors import CudaError, CudaOutOfMemoryError, CudaUnavailableError
 
 
@@ -81,6 +82,16 @@ def test_a_gpu_that_is_not_there_is_refused(runtime: RuntimeDouble) -> None:
     with pytest.raises(CudaUnavailableError, match="GPU 1 was asked for but this machine shows 1"):
         CudaBindingsDriver(1)
     assert ("cudaSetDevice", 1) not in runtime.calls
+
+
+def test_the_gpu_is_described(runtime: RuntimeDouble) -> None:
+    """Name and bus id lose the filling behind them."""
+    found = SimpleNamespace(name=b"NVIDIA H200\0\0", major=9, minor=0, totalGlobalMem=1 << 37)
+    runtime.answers["cudaGetDeviceProperties"] = (_Status.cudaSuccess, found)
+    runtime.answers["cudaDeviceGetPCIBusId"] = (_Status.cudaSuccess, b"0000:65:00.0\0   ")
+    gpu = CudaBindingsDriver().gpu()
+    assert gpu == Gpu("NVIDIA H200", (9, 0), 1 << 37, "0000:65:00.0")
+    assert gpu.architecture == "sm90"
 
 
 def test_a_full_gpu_and_other_failures_differ(runtime: RuntimeDouble) -> None:

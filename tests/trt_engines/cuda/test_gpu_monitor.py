@@ -5,6 +5,8 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from tests.trt_engines.gpu_double import GpuDouble
+from trt_engines.cuda import gpu_monitor
 from trt_engines.cuda.gpu_monitor import open_gpu_monitor
 
 
@@ -23,9 +25,9 @@ class NvmlDouble(ModuleType):
         if not self.has_driver:
             raise self.NVMLError
 
-    def nvmlDeviceGetHandleByIndex(self, index: int) -> int:  # noqa: N802
+    def nvmlDeviceGetHandleByPciBusId(self, bus_id: bytes) -> int:  # noqa: N802
         """Return a handle."""
-        return 100 + index
+        return {b"00000000:01:00.0": 101}[bus_id]
 
     def nvmlDeviceGetMemoryInfo(self, handle: int) -> SimpleNamespace:  # noqa: N802
         """Return bytes."""
@@ -37,9 +39,10 @@ class NvmlDouble(ModuleType):
         return SimpleNamespace(gpu=37)
 
 
-def test_figures_are_in_base_units(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bytes and a share of one, of the GPU with that index."""
+def test_figures_are_of_the_gpu_that_cuda_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes and a share of one; NVML is asked by the bus, since it counts GPUs that CUDA does not see."""
     monkeypatch.setitem(sys.modules, "pynvml", NvmlDouble(has_driver=True))
+    monkeypatch.setattr(gpu_monitor, "open_driver", lambda device_index: GpuDouble())
     monitor = open_gpu_monitor(1)
     assert monitor is not None
     assert (80.0, 60.0, 0.37) == (monitor.memory_bytes(), monitor.memory_used_bytes(), monitor.utilization())
@@ -48,6 +51,8 @@ def test_figures_are_in_base_units(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_driver_or_library_there_is_no_monitor(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is raised, so that a server on a CPU need not care."""
     monkeypatch.setitem(sys.modules, "pynvml", NvmlDouble(has_driver=False))
-    assert open_gpu_monitor() is None
+    assert open_gpu_monitor() is None  # no driver for CUDA
+    monkeypatch.setattr(gpu_monitor, "open_driver", lambda device_index: GpuDouble())
+    assert open_gpu_monitor() is None  # none for NVML
     monkeypatch.setitem(sys.modules, "pynvml", None)
     assert open_gpu_monitor() is None

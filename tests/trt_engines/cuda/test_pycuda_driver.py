@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from trt_engines.cuda import pycuda_driver
+from trt_engines.cuda.driver import Gpu
 from trt_engines.cuda.errors import CudaError, CudaOutOfMemoryError, CudaUnavailableError
 from trt_engines.cuda.graph_library import GraphLibrary
 from trt_engines.cuda.pycuda_driver import PycudaDriver
@@ -47,6 +48,7 @@ class PycudaDouble(ModuleType):
             compute_capability=lambda: (9, 0),
             name=lambda: "H200",
             total_memory=lambda: 1 << 37,
+            pci_bus_id=lambda: "00000000:65:00.0",
             retain_primary_context=lambda: SimpleNamespace(push=lambda: self.calls.append(("push",))),
         )
         self.Device = type("Device", (), {"__new__": lambda _cls, _index: device, "count": staticmethod(lambda: 1)})
@@ -88,7 +90,7 @@ def test_the_primary_context_is_made_current_and_left_again(pycuda: PycudaDouble
     with pytest.raises(CudaOutOfMemoryError), driver.attached(), driver.attached():
         driver.allocate(1)
     assert pycuda.calls == [("push",), ("push",), ("pop",), ("pop",)]
-    assert driver.gpu().architecture == "sm90"
+    assert driver.gpu() == Gpu("H200", (9, 0), 1 << 37, "00000000:65:00.0")
 
 
 def test_copies_go_to_the_stream_they_name(pycuda: PycudaDouble) -> None:

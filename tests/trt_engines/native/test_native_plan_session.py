@@ -72,6 +72,17 @@ def test_a_captured_run_is_replayed_in_place(open_session: OpenSession, libcuda_
     assert (6,) == context.shape("k_out")
 
 
+def test_closing_gives_everything_back(open_session: OpenSession, nvinfer_double: Path) -> None:
+    """A session that is closed before its context leaves it what it needs; then nothing of TensorRT is left."""
+    alive = ctypes.CDLL(str(nvinfer_double)).nvinfer_double_alive
+    before, session = alive(), open_session()
+    context = Device().context(session)
+    session.close()
+    assert (6,) == context.shape("k_out")
+    context.close()
+    assert before == alive()
+
+
 def test_refusals_are_our_errors_in_tensorrts_words(
     open_session: OpenSession, caplog: pytest.LogCaptureFixture
 ) -> None:

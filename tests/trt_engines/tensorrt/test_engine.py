@@ -115,6 +115,20 @@ def test_a_context_that_finds_no_memory_is_answered_with_fewer_slots(open_bench:
     assert open_bench(slot_count=8, full_once=["vocode"]).engine.talker.slot_count == 4
 
 
+def test_closing_gives_weights_and_contexts_back(open_bench: Callable, window_bundle: Path, tmp_path: Path) -> None:
+    """Whoever still holds the engine holds nothing of TensorRT; an attempt that failed does not either."""
+    write_double_plans(window_bundle, tmp_path)
+    bench = open_bench(bundle_dir=window_bundle, plans_dir=tmp_path)
+    bench.engine.reference_encoder.encode(np.zeros(200, np.float32))
+    assert bench.tensorrt.alive
+    bench.engine.close()
+    gc.collect()
+    assert [] == list(bench.tensorrt.alive)
+    retried, once = (open_bench(slot_count=count, full_once=full) for count, full in ((8, ["vocode"]), (4, [])))
+    gc.collect()
+    assert len(once.tensorrt.alive) == len(retried.tensorrt.alive)
+
+
 def test_weights_that_do_not_fit_are_a_sentence(open_bench: Callable) -> None:
     """The error has the size of the weights, the free memory and what to do."""
     with pytest.raises(BackendError, match=r"weights take .* MB and the GPU has .* MB free.*OutOfMemory.*larger GPU"):

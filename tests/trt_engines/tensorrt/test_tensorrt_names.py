@@ -27,7 +27,7 @@ CLASSES = {
 }
 OURS = {
     "PlanProfile": {"rows", "steps", "least_steps"},
-    "PlanContext": {"run", "bind", "captured", "shape"},
+    "PlanContext": {"run", "bind", "captured", "shape", "close"},
     "EngineLayer": {"inputs", "outputs"},
 }
 ONLY_RTX = {
