@@ -91,6 +91,18 @@ def rebuild(
         CheckpointError: The bundle is of another family or of other sizes.
         ParityError: A graph strays from its torch network; nothing is written.
     """
+    build = stored_build(bundle_dir, codec, talker, recipe)
+    before, after = load_manifest(bundle_dir), build.write(out_dir)
+    return write_manifest(out_dir, replace(after, verification=_results(before, after)))
+
+
+def stored_build(
+    bundle_dir: Path,
+    codec: LatentCodecConfig | None = None,
+    talker: PointerTalkerConfig | None = None,
+    recipe: PointerRecipe | None = None,
+) -> PointerBuild:
+    """Return how to build a bundle once more; arguments and errors are those of `rebuild`."""
     before = load_manifest(bundle_dir)
     if before.family != "pointer":
         raise CheckpointError(
@@ -98,7 +110,7 @@ def rebuild(
             "the others from their checkpoint."
         )
     stored = StoredNetworks(bundle_dir, codec or LatentCodecConfig(), talker or PointerTalkerConfig())
-    build = PointerBuild(
+    return PointerBuild(
         stored.networks(before),
         before.id,
         dict(_voices(bundle_dir, before)),
@@ -114,8 +126,6 @@ def rebuild(
         },
         recipe or PointerRecipe(),
     )
-    after = build.write(out_dir)
-    return write_manifest(out_dir, replace(after, verification=_results(before, after)))
 
 
 def _results(before: Manifest, after: Manifest) -> tuple[ParitySpec, ...]:

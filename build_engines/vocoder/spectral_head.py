@@ -12,7 +12,7 @@ from build_engines.vocoder.geometry import VocoderGeometry
 
 @dataclass(frozen=True)
 class Spectra:
-    """Spectra float32 [N, time, 1, both lanes].
+    """Spectra float32 [N, time, 1, both combs].
 
     Attributes:
         harmonic, noisy, free: log magnitudes of the filter on the pulses, of the noise, of what is given by itself.
@@ -32,7 +32,7 @@ def spectral_head(hidden: Value, weights: Weights, name: str, geometry: VocoderG
     The bins are brought into their order, and filled up with zeros, in the weights, when the graph is loaded.
     """
     graph, bins = hidden.graph, geometry.config.bins
-    places = np.minimum(np.concatenate(geometry.lanes), bins)
+    places = np.minimum(np.concatenate(geometry.combs), bins)
     matrix, bias = (graph.weight(f"{name}.{part}", weights[f"{name}.{part}"]) for part in ("weight", "bias"))
     parts = []
     for part in range(SPECTRUM_PARTS):
