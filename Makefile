@@ -64,7 +64,7 @@ format: .venv/developer.stamp
 	$(BIN)/buf format proto --write
 
 bench: .venv/developer.stamp
-	$(BIN)/python -m benchmarks.step_floor $(BUNDLE)
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.step_floor $(BUNDLE)
 	$(BIN)/python -m benchmarks.batching $(BUNDLE)
 	$(BIN)/python -m benchmarks.load $(BUNDLE)
 

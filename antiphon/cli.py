@@ -3,6 +3,7 @@
 The files are imported when their command runs, so that `antiphon --help` is there at once.
 """
 
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -16,6 +17,7 @@ Examples:
   antiphon say "Good morning." -o out.wav    write a file
   ask-a-model | antiphon say -               speak text while it is being written
   antiphon voices                            what the server can speak with
+  antiphon voices create anna anna.wav ...   let it speak like a recording
   antiphon bundle inspect voices/default     what a voice bundle holds
 """
 
@@ -26,6 +28,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+voices_app = typer.Typer(invoke_without_command=True)
+app.add_typer(voices_app, name="voices")
 bundle_app = typer.Typer(help="Look at voice bundles.", no_args_is_help=True)
 app.add_typer(bundle_app, name="bundle")
 
@@ -88,18 +92,60 @@ def say(
     command.run(server, command.connection(api_key, tls), text, options, out)
 
 
-@app.command()
+@voices_app.callback()
 def voices(
+    context: typer.Context,
     language: Annotated[str, typer.Option(help="Only voices that speak it, for example en.")] = "",
     server: Server = "localhost:50051",
     api_key: Key = "",
     tls: Tls = False,
 ) -> None:
-    """List the voices of a server."""
+    """List the voices of a server, or make and delete voices."""
     from antiphon import voices as command
     from antiphon.say import connection
 
-    command.run(server, connection(api_key, tls), language)
+    if context.invoked_subcommand is None:
+        command.run(server, connection(api_key, tls), language)
+
+
+@voices_app.command("create")
+def voices_create(
+    name: Annotated[str, typer.Argument(help="Name of the new voice: a-z, 0-9, - and _.")],
+    recording: Annotated[Path, typer.Argument(help="WAV, FLAC, Ogg or MP3 file of the voice, 3 to 60 s.")],
+    transcript: Annotated[str, typer.Option(help="The words spoken in the recording, exactly.")],
+    speaker: Annotated[str, typer.Option(help="Who is heard in the recording.")],
+    statement: Annotated[str, typer.Option(help="That person's permission, in their own words.")],
+    given: Annotated[datetime | None, typer.Option(help="When it was given, in local time; now if left out.")] = None,
+    language: Annotated[str, typer.Option(help="Language of the recording, for example en.")] = "",
+    display_name: Annotated[str, typer.Option(help="Name for people.")] = "",
+    description: Annotated[str, typer.Option(help="How the voice sounds.")] = "",
+    server: Server = "localhost:50051",
+    api_key: Key = "",
+    tls: Tls = False,
+) -> None:
+    """Make a voice of a recording, with the consent of the person who is heard."""
+    from antiphon import voices as command
+    from antiphon.say import connection
+
+    voice = command.new_voice(
+        name, transcript, command.consent(speaker, statement, given),
+        language=language, display_name=display_name, description=description,
+    )  # fmt: skip
+    command.create(server, connection(api_key, tls), voice, recording)
+
+
+@voices_app.command("delete")
+def voices_delete(
+    name: Annotated[str, typer.Argument(help="Name of the voice.")],
+    server: Server = "localhost:50051",
+    api_key: Key = "",
+    tls: Tls = False,
+) -> None:
+    """Delete a voice that was made of a recording."""
+    from antiphon import voices as command
+    from antiphon.say import connection
+
+    command.delete(server, connection(api_key, tls), name)
 
 
 @app.command()

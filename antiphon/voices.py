@@ -1,30 +1,71 @@
-"""`antiphon voices`."""
+"""`antiphon voices`: lists, makes and deletes the voices of a server."""
 
 import asyncio
 import sys
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
 
 from antiphon.say import explained
 from antiphon_client.aio import AsyncClient
 from antiphon_client.errors import AntiphonError
+from antiphon_client.new_voice import Consent, NewVoice
 from antiphon_client.options import ConnectionOptions
 from antiphon_client.voice import Voice
+
+Result = TypeVar("Result")
 
 
 def run(server: str, connection: ConnectionOptions, language: str) -> None:
     """Prints the voices of a server as a table."""
-    try:
-        voices = asyncio.run(_voices(server, connection, language))
-    except AntiphonError as error:
-        sys.exit(explained(error, server))
+    voices = _asked(server, connection, lambda client: client.voices(language))
     rows = [("NAME", "LANGUAGES", "RATE", "LICENSE", "DESCRIPTION"), *map(_row, voices)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
-async def _voices(server: str, connection: ConnectionOptions, language: str) -> list[Voice]:
-    async with AsyncClient(server, connection) as client:
-        return await client.voices(language)
+def consent(speaker: str, statement: str, given: datetime | None) -> Consent:
+    """The permission that the options of the command line state."""
+    return Consent(speaker, statement, given or datetime.now(UTC))
+
+
+def new_voice(
+    name: str, transcript: str, consent: Consent, *, language: str, display_name: str, description: str
+) -> NewVoice:
+    """The voice that the options of the command line ask for."""
+    return NewVoice(name, transcript, consent, language, display_name, description)
+
+
+def create(server: str, connection: ConnectionOptions, voice: NewVoice, recording: Path) -> None:
+    """Makes a voice of a file, and says how to hear it."""
+    try:
+        made = _asked(server, connection, lambda client: client.create_voice(voice, recording))
+    except OSError as error:
+        sys.exit(f"antiphon: {recording} cannot be read: {error.strerror}.")
+    print(f'Voice {made.name} can speak: antiphon say "Good morning." --voice {made.name}')
+
+
+def delete(server: str, connection: ConnectionOptions, name: str) -> None:
+    """Deletes a voice."""
+    _asked(server, connection, lambda client: client.delete_voice(name))
+    print(f"Voice {name} is deleted.")
+
+
+def _asked(
+    server: str, connection: ConnectionOptions, ask: Callable[[AsyncClient], Coroutine[Any, Any, Result]]
+) -> Result:
+    """Returns what a server answers; exits with its sentence if it refuses."""
+
+    async def ask_once() -> Result:
+        async with AsyncClient(server, connection) as client:
+            return await ask(client)
+
+    try:
+        return asyncio.run(ask_once())
+    except AntiphonError as error:
+        sys.exit(explained(error, server))
 
 
 def _row(voice: Voice) -> tuple[str, ...]:

@@ -67,11 +67,11 @@ def _commands(_: str) -> str:
 def _help(command: Any, parent: Any, name: str) -> Iterator[str]:  # noqa: ANN401 - typer hides the types of its click
     context = command.context_class(command, parent=parent, info_name=name, terminal_width=100)
     children = getattr(command, "commands", {})
-    for child in children.values():
-        yield from _help(child, context, child.name)
-    if not children:
+    if not children or command.invoke_without_command:
         text = "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
         yield f"## `{context.command_path}`\n\n```text\n{text}\n```\n"
+    for child in children.values():
+        yield from _help(child, context, child.name)
 
 
 def _errors(_: str) -> str:

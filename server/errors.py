@@ -16,10 +16,12 @@ AntiphonError
 │   ├── QueueFullError             the queue was asked for and is full
 │   ├── QueueTimeoutError          waited in the queue for as long as was allowed
 │   └── DrainingError              the server is about to stop
+├── StorageFullError             there is no room on the disk for another voice
 ├── DeadlineExceededError        the caller's deadline came first
 ├── IdleTimeoutError             the caller sent nothing for too long
 ├── ReaderStalledError           the caller stopped reading for too long
 ├── InternalError                our fault, or the engine's
+│   ├── StorageFailedError         a voice cannot be written or deleted where voices are kept
 │   ├── EngineFailedError          the network failed on this utterance
 │   └── WorkerStoppedError         the model thread is gone; the process must be replaced
 └── SettingsError                the server's own settings are wrong; it does not start
@@ -145,6 +147,12 @@ class DrainingError(RefusedError):
     reason = "DRAINING"
 
 
+class StorageFullError(AntiphonError):
+    """There is no room on the disk for another voice."""
+
+    reason = "STORAGE_FULL"
+
+
 class DeadlineExceededError(AntiphonError):
     """The caller's deadline came before the end of the utterance."""
 
@@ -167,6 +175,12 @@ class InternalError(AntiphonError):
     """Not the caller's fault."""
 
     reason = "INTERNAL"
+
+
+class StorageFailedError(InternalError):
+    """A voice cannot be written or deleted where voices are kept."""
+
+    reason = "STORAGE_FAILED"
 
 
 class EngineFailedError(InternalError):

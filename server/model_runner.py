@@ -45,12 +45,16 @@ class _Take:
     frames: list[NDArray[np.generic]] = field(default_factory=list)
     spoken: list[SpokenWord] = field(default_factory=list)
     sent_word_count: int = 0
+    last_phoneme_frame_count: int = 0
     pause_frame_count: int = 0
 
     def is_over(self, pointer: int) -> bool:
         """Count a frame with this pointer; return whether the closing pause has lasted for long enough."""
         pause = self.script.prepared.closing_pause
-        if pause is None or pointer < pause.first_row:
+        if pause is None or pointer < pause.first_row - 1:
+            return False
+        self.last_phoneme_frame_count += pointer < pause.first_row
+        if pointer < pause.first_row and self.last_phoneme_frame_count <= pause.sound_frames:
             return False
         self.pause_frame_count += 1
         return self.pause_frame_count >= pause.max_frames

@@ -29,6 +29,8 @@ class ClosingPause:
     """Prompt position behind the last word; the pause begins when the talker's pointer reaches it."""
     max_frames: int
     """The segment ends when the pause has lasted this long, if the talker does not end it before."""
+    sound_frames: int
+    """The last phoneme sounds for so long at most; if the pointer stays on it, the pause has begun all the same."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -126,8 +126,12 @@ class TextToSpeechService(TextToSpeechServiceServicer):
             read_recording,
         )  # only now: it needs what a server without cloning need not have
 
-        wish, content = await read_recording(request_iterator, maker, self._voices.default.language_codes[0])
-        await maker.make(wish, content)
+        if self._is_draining:
+            raise _draining_error()
+        language = self._voices.default.language_codes[0]
+        with maker.recordings.begin() as recording:
+            wish = await read_recording(request_iterator, maker, recording, language)
+            await maker.make(wish, bytes(recording.content))
         return messages.CreateVoiceResponse(voice=self._message(self._voices.get(wish.name)))
 
     async def DeleteVoice(self, request: messages.DeleteVoiceRequest, context: Context) -> messages.DeleteVoiceResponse:

@@ -20,6 +20,7 @@ from server.errors import (
     RefusedError,
     ServerFullError,
     SettingsError,
+    StorageFullError,
     UnauthenticatedError,
     VoiceExistsError,
     VoiceFixedError,
@@ -40,6 +41,7 @@ CODE_OF_ERROR: Mapping[type[AntiphonError], grpc.StatusCode] = {
     QueueFullError: grpc.StatusCode.RESOURCE_EXHAUSTED,
     QueueTimeoutError: grpc.StatusCode.RESOURCE_EXHAUSTED,
     DrainingError: grpc.StatusCode.UNAVAILABLE,
+    StorageFullError: grpc.StatusCode.RESOURCE_EXHAUSTED,
     DeadlineExceededError: grpc.StatusCode.DEADLINE_EXCEEDED,
     IdleTimeoutError: grpc.StatusCode.DEADLINE_EXCEEDED,
     ReaderStalledError: grpc.StatusCode.ABORTED,
@@ -52,6 +54,7 @@ _QUOTAS: Mapping[type[AntiphonError], str] = {
     ServerFullError: "utterances",
     QueueFullError: "queue",
     QueueTimeoutError: "queue",
+    StorageFullError: "voices",
 }
 """Which limit was met, for `QuotaFailure`."""
 

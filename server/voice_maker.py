@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,6 +10,8 @@ from dataclasses import dataclass, field
 from server.errors import InvalidConfigError, VoiceFixedError
 from server.fish_speech.prompt import Reference
 from server.fish_speech.text import is_speakable
+from server.recording_file import RATE_RANGE_HZ
+from server.recordings import Recordings
 from server.reference_audio import ReferenceLimits, reference_samples
 from server.utterance import AudioFormat
 from server.voice_store import Consent, CustomVoice, VoiceStore, taken
@@ -22,6 +25,9 @@ _STATEMENT_CHARS = 1000
 _NAME_CHARS = 128
 _DESCRIPTION_CHARS = 1000
 _CLOCK_SLACK_S = 300.0
+_HEADER_BYTES = 1 << 20
+_RECORDING_COUNT = 3
+"""So many recordings of the largest size may be held at once, and many more of the usual size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,9 @@ class VoiceMaker:
         spec: What it takes.
         store: Where voices are kept.
         is_taken: Whether a voice of the bundle has a name.
+
+    Attributes:
+        recordings: Those that arrive or wait to be encoded.
     """
 
     def __init__(
@@ -59,13 +68,11 @@ class VoiceMaker:
         self._needs_transcript = spec.needs_transcript
         self._store = store
         self._is_taken = is_taken
+        # More bytes than two channels of floats at the highest rate are no recording of an allowed length.
+        largest_bytes = int(spec.max_s * RATE_RANGE_HZ[1] * 2 * 4) + _HEADER_BYTES
+        self.recordings = Recordings(largest_bytes, _RECORDING_COUNT * largest_bytes)
         self._one_at_a_time = asyncio.Semaphore(1)
         self._in_making: set[str] = set()
-
-    @property
-    def max_bytes(self) -> int:
-        """More bytes than this are no recording of an allowed length: eight channels of floats at 192 kHz."""
-        return int(self._limits.max_s * 192_000 * 4 * 8)
 
     def check(self, wish: VoiceWish) -> None:
         """Refuse a wish before its recording is sent.
@@ -83,17 +90,18 @@ class VoiceMaker:
             raise taken(wish.name)
 
     async def make(self, wish: VoiceWish, content: bytes) -> CustomVoice:
-        """Make a voice of a recording, and return it when it can speak.
+        """Make a voice of a recording, and return it when it can speak. Whoever cancels this gets no voice.
 
         Raises:
             InvalidRequestError: As `check`, or the recording cannot become a voice; says why.
             VoiceExistsError: As `check`.
+            StorageFullError, StorageFailedError: The voice cannot be kept.
         """
         self.check(wish)
         self._in_making.add(wish.name)
         try:
             async with self._one_at_a_time:
-                return await asyncio.to_thread(self._make, wish, content)
+                return await self._encoded(wish, content)
         finally:
             self._in_making.discard(wish.name)
 
@@ -103,14 +111,30 @@ class VoiceMaker:
         Raises:
             VoiceNotFoundError: No voice has this name.
             VoiceFixedError: The voice came with the bundle.
+            StorageFailedError: Its files cannot be deleted.
         """
         if self._is_taken(name):
             raise VoiceFixedError(f"Voice {name!r} came with the server and cannot be deleted.")
         await asyncio.to_thread(self._store.remove, name)
 
-    def _make(self, wish: VoiceWish, content: bytes) -> CustomVoice:
+    async def _encoded(self, wish: VoiceWish, content: bytes) -> CustomVoice:
+        """Encode on a thread. It cannot be stopped, so whoever is cancelled still waits: nobody encodes beside it."""
+        is_given_up = threading.Event()
+        work = asyncio.ensure_future(asyncio.to_thread(self._make, wish, content, is_given_up))
+        try:
+            voice = await asyncio.shield(work)
+        except asyncio.CancelledError:
+            is_given_up.set()
+            await asyncio.gather(work, return_exceptions=True)
+            raise
+        assert voice is not None  # nobody gave up
+        return voice
+
+    def _make(self, wish: VoiceWish, content: bytes, is_given_up: threading.Event) -> CustomVoice | None:
         assert wish.consent is not None  # checked
         frames = self._encoder.encode(reference_samples(content, wish.audio, self._limits))
+        if is_given_up.is_set():
+            return None
         voice = CustomVoice(
             wish.name,
             wish.display_name,

@@ -5,6 +5,7 @@ appears and disappears with one rename of its directory: a crash leaves it whole
 """
 
 import dataclasses
+import errno
 import json
 import secrets
 import shutil
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import structlog
 
-from server.errors import VoiceExistsError, VoiceNotFoundError
+from server.errors import StorageFailedError, StorageFullError, VoiceExistsError, VoiceNotFoundError
 from server.fish_speech.prompt import Reference
 from server.fish_speech.voice_prompt import CUSTOM_FILE, write_references
 from server.voice import Gender, Voice
@@ -96,16 +97,20 @@ class VoiceStore:
 
         Raises:
             VoiceExistsError: The name is taken.
+            StorageFullError: There is no room for it.
+            StorageFailedError: It cannot be written.
         """
         scratch = self._root / f".new-{secrets.token_hex(8)}"
-        scratch.mkdir()
         try:
+            scratch.mkdir()
             record = json.dumps(dataclasses.asdict(voice), indent=2, ensure_ascii=False)
             (scratch / _RECORD).write_text(f"{record}\n", "utf-8")
             write_references(scratch / CUSTOM_FILE, references)
             if (self._root / voice.name).exists():
                 raise taken(voice.name)
             scratch.rename(self._root / voice.name)
+        except OSError as error:
+            raise _storage_error(f"Voice {voice.name!r} cannot be kept", error) from error
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
         self._voices[voice.name] = voice
@@ -115,19 +120,34 @@ class VoiceStore:
 
         Raises:
             VoiceNotFoundError: No custom voice has this name.
+            StorageFailedError: It cannot be deleted, and can still speak.
         """
+        scratch = self._root / f".old-{secrets.token_hex(8)}"
+        if name in self._voices:
+            try:
+                (self._root / name).rename(scratch)
+            except FileNotFoundError:
+                _log.warning("a custom voice was gone before it was deleted", voice=name)
+            except OSError as error:
+                raise _storage_error(f"Voice {name!r} cannot be deleted", error) from error
         if self._voices.pop(name, None) is None:
             raise VoiceNotFoundError(
                 f"There is no custom voice named {name[:64]!r}; only voices made with CreateVoice can be deleted."
             )
-        scratch = self._root / f".old-{secrets.token_hex(8)}"
-        (self._root / name).rename(scratch)
         shutil.rmtree(scratch, ignore_errors=True)
 
 
 def taken(name: str) -> VoiceExistsError:
     """Return what is raised for a name that another voice has."""
     return VoiceExistsError(f"There is a voice named {name!r} already; delete it first, or choose another name.")
+
+
+def _storage_error(fact: str, error: OSError) -> StorageFullError | StorageFailedError:
+    """Log what is wrong where voices are kept, and return what the caller is told."""
+    _log.error("storage failed", error=error.strerror, file=error.filename)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StorageFullError(f"{fact}: there is no room for it on the server. Delete voices, or ask its operator.")
+    return StorageFailedError(f"{fact}: {error.strerror}. This is an error of the server; tell its operator.")
 
 
 def _read(path: Path) -> CustomVoice | None:

@@ -6,7 +6,8 @@ from pathlib import Path
 import torch
 
 from build_engines.pointer.build import PointerBuild, PointerNetworks
-from build_engines.pointer.rebuild import NewVoices, rebuild
+from build_engines.pointer.new_voices import NewVoices
+from build_engines.pointer.rebuild import rebuild
 from training.recipe import Recipe
 from training.train_voices import TIMBRE_WIDTH, Vectors
 from training.voice_list import FIRST_VOICE, OTHER_VOICES

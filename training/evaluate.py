@@ -90,6 +90,11 @@ def references(recipe: Recipe) -> dict[str, Callable[[str, int], Samples]]:
     return {"codec": by_codec, "teacher": by_teacher}
 
 
+def other_voices(bundle: Path) -> list[str]:
+    """Return the names of the voices of a bundle but for the default one, which is the first by name."""
+    return sorted(path.stem for path in (bundle / "voices").glob("*.json"))[1:]
+
+
 def _ids(teacher: Teacher, text: str) -> list[int]:
     ids = teacher.phoneme_ids(text)
     if ids is None:
@@ -98,13 +103,18 @@ def _ids(teacher: Teacher, text: str) -> list[int]:
 
 
 def evaluate_bundle(recipe: Recipe) -> None:
-    """Judge the bundle on all lists (the 20 sentences with three seeds), then codec and teacher."""
+    """Judge the bundle on all lists (the 20 sentences with three seeds), its other voices, then codec and teacher."""
     figures = []
     for name, texts in sentence_lists().items():
         seeds = SEEDS if name == "eval-20" else SEEDS[:1]
         written = [text.text for text in texts]
         said = [item.samples for seed in seeds for item in asyncio.run(say_all(recipe.bundle, written, seed))]
         figures.append(listen("voice", name, texts * len(seeds), said))
+        _write(figures, recipe.bundle)
+    texts = sentence_lists()["eval-20"]
+    for voice in other_voices(recipe.bundle):
+        said = [item.samples for item in asyncio.run(say_all(recipe.bundle, [text.text for text in texts], 0, voice))]
+        figures.append(listen(f"voice {voice}", "eval-20", texts, said))
         _write(figures, recipe.bundle)
     for source, say in references(recipe).items():
         for name, texts in sentence_lists().items():

@@ -1,6 +1,6 @@
 """What the judges say about a voice, the table of it, and the bars; without torch, so that anybody can print it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -8,7 +8,7 @@ class Figures:
     """What the judges say about one voice on one list of sentences.
 
     Attributes:
-        source: `voice`, `codec` or `teacher`.
+        source: `voice`, `voice <name>` for one of the others, `codec` or `teacher`.
         sentences: name of the list.
         count: utterances heard.
         wer_base, wer_tiny: word error of Whisper base and tiny.en against the spoken form, in percent.
@@ -59,6 +59,7 @@ BARS = (
     Bar("agent-200", "wer_base", 5.0, "word error, Whisper base, spoken form"),
     Bar("eval-20", "mos", 4.0, "DistillMOS"),
 )
+MEAN_BAR = Bar("eval-20", "mos", 3.6, "DistillMOS, mean of all voices")
 
 
 def table(figures: list[Figures]) -> str:
@@ -78,4 +79,8 @@ def bars(figures: list[Figures]) -> str:
     measured = {item.sentences: item for item in figures if item.source == "voice"}
     lines = ["| bar | sentences | asked | measured | |", "|---|---|---|---|---|"]
     lines += [bar.report(measured[bar.sentences]) for bar in BARS if bar.sentences in measured]
+    voices = [item for item in figures if item.source.startswith("voice") and item.sentences == MEAN_BAR.sentences]
+    if len(voices) > 1:
+        mean = sum(item.mos for item in voices) / len(voices)
+        lines.append(MEAN_BAR.report(replace(voices[0], mos=mean)))
     return "\n".join(lines)

@@ -35,14 +35,14 @@ class Said:
         return tuple(part for segment in self.segments for part in segment.unspoken)
 
 
-async def say_all(bundle: Path, texts: list[str], seed: int) -> list[Said]:
-    """Speak every text through a server on `bundle`, one after another."""
+async def say_all(bundle: Path, texts: list[str], seed: int, voice: str = "") -> list[Said]:
+    """Speak every text through a server on `bundle`, one after another; an empty voice is the default one."""
     settings = Settings(
         listen=ListenSettings(port=0, metrics_port=-1),
         engine=EngineSettings(bundle_dir=str(bundle)),
         log=LogSettings(level="warning"),
     )
-    options = SpeechOptions(encoding=Encoding.FLOAT32, seed=seed, max_lead_s=3600.0)
+    options = SpeechOptions(voice=voice, encoding=Encoding.FLOAT32, seed=seed, max_lead_s=3600.0)
     said = []
     async with App(settings) as app, AsyncClient(f"127.0.0.1:{app.port}") as client:
         for text in tqdm(texts, desc="voice"):

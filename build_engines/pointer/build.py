@@ -107,9 +107,10 @@ class PointerBuild:
             shutil.copytree(shipped, bundle_dir)
         return manifest
 
-    def _proven(self, bundle_dir: Path, talker_storage: Storage, vocoder_storage: Storage) -> Manifest:
+    def bundle(self, talker_storage: Storage, vocoder_storage: Storage) -> PointerBundle:
+        """Return what is to be written, not proven yet."""
         codec, talker = self.networks.codec, self.networks.talker
-        bundle = PointerBundle(
+        return PointerBundle(
             bundle_id=self.bundle_id,
             codec=codec.config,
             codec_weights=arrays_of(codec),
@@ -120,7 +121,9 @@ class PointerBuild:
             vocoder_storage=vocoder_storage,
             **self.options,
         )
-        bundle.write(bundle_dir)
+
+    def _proven(self, bundle_dir: Path, talker_storage: Storage, vocoder_storage: Storage) -> Manifest:
+        self.bundle(talker_storage, vocoder_storage).write(bundle_dir)
         verifier = self.networks.verifier(bundle_dir, self.recipe, talker_storage, vocoder_storage)
         results = verifier.verify()
         write_golden(verifier)

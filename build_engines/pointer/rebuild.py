@@ -18,6 +18,7 @@ from build_engines.networks.latent_codec import LatentCodec, LatentCodecConfig
 from build_engines.networks.latent_codec_config import PITCH_NUMBERS
 from build_engines.networks.pointer_talker import PointerTalker, PointerTalkerConfig
 from build_engines.pointer.build import PointerBuild, PointerNetworks
+from build_engines.pointer.new_voices import NewVoices
 from build_engines.pointer.stored_weights import Array, StoredWeights
 from build_engines.pointer.talker_weights import UNCHANGED, unfold_talker
 from build_engines.recipes import PointerRecipe
@@ -78,28 +79,6 @@ class StoredNetworks:
         return folded
 
 
-@dataclass(frozen=True)
-class NewVoices:
-    """Voices that a bundle is to have besides its first one.
-
-    Attributes:
-        timbre: weights of a `TimbredTail`.
-        timbre_width: numbers of a voice vector that shape the timbre.
-        voices: what `voices/<name>.json` says of every voice, the first one included, by name.
-    """
-
-    timbre: Mapping[str, torch.Tensor]
-    timbre_width: int
-    voices: Mapping[str, Mapping[str, Any]]
-
-    def added_to(self, networks: PointerNetworks) -> PointerNetworks:
-        """Return the networks with these voices; what they had stays as it is."""
-        codec = LatentCodec(replace(networks.codec.config, timbre_width=self.timbre_width))
-        timbre = {f"timbre.{name}": tensor for name, tensor in self.timbre.items()}
-        codec.load_state_dict(networks.codec.state_dict() | timbre)
-        return PointerNetworks(codec.eval(), networks.talker)
-
-
 def rebuild(
     bundle_dir: Path,
     out_dir: Path,
@@ -125,6 +104,20 @@ def rebuild(
         CheckpointError: The bundle is of another family or of other sizes.
         ParityError: A graph strays from its torch network; nothing is written.
     """
+    build = stored_build(bundle_dir, codec, talker, recipe)
+    if new_voices is not None:
+        build = new_voices.added_to(build)
+    before, after = load_manifest(bundle_dir), build.write(out_dir)
+    return write_manifest(out_dir, replace(after, verification=_results(before, after)))
+
+
+def stored_build(
+    bundle_dir: Path,
+    codec: LatentCodecConfig | None = None,
+    talker: PointerTalkerConfig | None = None,
+    recipe: PointerRecipe | None = None,
+) -> PointerBuild:
+    """Return how to build a bundle once more; arguments and errors are those of `rebuild`."""
     before = load_manifest(bundle_dir)
     if before.family != "pointer":
         raise CheckpointError(
@@ -132,13 +125,10 @@ def rebuild(
             "the others from their checkpoint."
         )
     stored = StoredNetworks.of(bundle_dir, before, codec or LatentCodecConfig(), talker or PointerTalkerConfig())
-    networks, voices = stored.networks(before), dict(_voices(bundle_dir, before))
-    if new_voices is not None:
-        networks, voices = new_voices.added_to(networks), dict(new_voices.voices)
-    build = PointerBuild(
-        networks,
+    return PointerBuild(
+        stored.networks(before),
         before.id,
-        voices,
+        dict(_voices(bundle_dir, before)),
         stored.stored(before.step.graph).storage,
         stored.stored(before.vocode.graph).storage,
         _documents(bundle_dir),
@@ -151,8 +141,6 @@ def rebuild(
         },
         recipe or PointerRecipe(),
     )
-    after = build.write(out_dir)
-    return write_manifest(out_dir, replace(after, verification=_results(before, after)))
 
 
 def _results(before: Manifest, after: Manifest) -> tuple[ParitySpec, ...]:

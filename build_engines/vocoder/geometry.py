@@ -18,7 +18,7 @@ _VECTOR = 16
 class VocoderGeometry:
     """Times in sub-frames (one hop each), and how the bins of a window lie.
 
-    Bins lie in two lanes, first the even ones, then the odd ones, because the two need half of a transform each. A lane
+    Bins lie in two combs, first the even ones, then the odd ones, because the two need half of a transform each. A comb
     is filled up to whole vectors: kernels of `Sin` and `Cos` compute the last elements of an array, where no vector is
     full, otherwise than the others, and samples would depend on how a stream was cut into calls.
     """
@@ -65,12 +65,12 @@ class VocoderGeometry:
         return [*(block * reach for block in range(self.config.tail_blocks)), self.tail_lag]
 
     @property
-    def lane(self) -> int:
-        """Places of a lane: room for the even bins, and for the samples of a hop."""
+    def comb_places(self) -> int:
+        """Places of a comb: room for the even bins, and for the samples of a hop."""
         return -(-(self.config.hop_samples + 1) // _VECTOR) * _VECTOR
 
     @property
-    def lanes(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The bin at each place of the two lanes; numbers behind the last bin are none."""
-        even, odd = (parity + 2 * np.arange(self.lane) for parity in range(2))
+    def combs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The bin at each place of the two combs; numbers behind the last bin are none."""
+        even, odd = (parity + 2 * np.arange(self.comb_places) for parity in range(2))
         return even, odd

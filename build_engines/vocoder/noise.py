@@ -33,13 +33,13 @@ class NoiseTable:
         first, second = (generator.standard_normal(shape).astype(np.float16) for shape in shapes)
         return first, second
 
-    def draw(self, seed: Value, place: Value, lanes: Sequence[npt.NDArray[np.int64]]) -> Value:
-        """Return real and imaginary parts float32 [N, time, 2, bins of all lanes].
+    def draw(self, seed: Value, place: Value, combs: Sequence[npt.NDArray[np.int64]]) -> Value:
+        """Return real and imaginary parts float32 [N, time, 2, bins of all combs].
 
         Args:
             seed: int64 [N].
             place: int64 [N, time], sub-frames from the start of the segment.
-            lanes: the bins of each lane, ascending; numbers that are no bins stand behind, and give zeros.
+            combs: the bins of each comb, ascending; numbers that are no bins stand behind, and give zeros.
         """
         graph, start = seed.graph, seed.unsqueeze(1)
         low = (start * _LOW_STEPS[0] + place * _LOW_STEPS[1]) % _LOW_ROWS
@@ -48,7 +48,7 @@ class NoiseTable:
         split = low_table.shape[-1]
         beyond = np.concatenate([high_table, np.zeros_like(high_table[..., :1])], -1)
         parts = []
-        for bins in lanes:
+        for bins in combs:
             first, second = bins[bins < split], np.minimum(bins[bins >= split], self.bins) - split
             for table, index in ((low_table[..., first], low), (beyond[..., second], high)):
                 parts.append(graph.gather(graph.constant(table).cast(np.float32), index))

@@ -40,7 +40,7 @@ class PulseTrain:
             state: carries the phase.
 
         Returns:
-            float32 [N, time, 1, lane] samples, zero outside the segment and behind the hop.
+            float32 [N, time, 1, comb] samples, zero outside the segment and behind the hop.
         """
         graph, inside = f0_hz.graph, clock.inside[lag]
         pitch = self._knots(f0_hz, clock, lag) * inside @ self._interpolation()
@@ -63,15 +63,15 @@ class PulseTrain:
         return graph.concat([first, here, last], 3)
 
     def _interpolation(self) -> npt.NDArray[np.float32]:
-        """Return the weights [3, lane] of the three pitches at each sample; a sub-frame's pitch holds at its middle."""
+        """Return the weights [3, comb] of the three pitches at each sample; a sub-frame's pitch holds at its middle."""
         hop = self.geometry.config.hop_samples
         offset = (np.arange(hop) + 0.5) / hop - 0.5
-        weights = np.zeros((3, self.geometry.lane), np.float32)
+        weights = np.zeros((3, self.geometry.comb_places), np.float32)
         weights[:, :hop] = np.maximum(-offset, 0), 1 - np.abs(offset), np.maximum(offset, 0)
         return weights
 
     def _phase(self, pitch: Value, inside: Value, state: CarriedState) -> Value:
-        """Sum up pitches [N, time, 1, lane] in Hz; returns the phase in turns, which keeps its whole part."""
+        """Sum up pitches [N, time, 1, comb] in Hz; returns the phase in turns, which keeps its whole part."""
         graph, hop = pitch.graph, self.geometry.config.hop_samples
         running = graph.op("CumSum", [pitch, np.asarray(3)]) * (1.0 / self.geometry.config.sample_rate_hz)
         whole = running.slice(3, hop - 1, hop) * inside

@@ -41,7 +41,7 @@ class SourceFilter:
         train = PulseTrain(self.geometry).render(steps(pitch, 0, lag - 2), clock, lag - 1, state)
         source = transform.analyze(train, state)
         place = clock.at(lag).squeeze(2, 3)
-        noise = NoiseTable(self.geometry.config.bins).draw(seed, place, self.geometry.lanes)
+        noise = NoiseTable(self.geometry.config.bins).draw(seed, place, self.geometry.combs)
         real, imaginary = _filtered(spectra, source, noise, clock.inside[lag])
         return transform.synthesize(real, imaginary, state).reshape(0, -1)
 

@@ -13,7 +13,7 @@ from build_engines.vocoder.geometry import VocoderGeometry
 
 @dataclass(frozen=True)
 class Spectra:
-    """Spectra float32 [N, time, 1, both lanes].
+    """Spectra float32 [N, time, 1, both combs].
 
     Attributes:
         harmonic, noisy, free: log magnitudes of the filter on the pulses, of the noise, of what is given by itself.
@@ -35,7 +35,7 @@ def spectral_head(
     The bins are brought into their order, and filled up with zeros, in the weights, when the graph is loaded.
     """
     graph, bins = hidden.graph, geometry.config.bins
-    places = np.minimum(np.concatenate(geometry.lanes), bins)
+    places = np.minimum(np.concatenate(geometry.combs), bins)
     stored = [graph.weight(name, weights[name]) for name in matrices]
     matrix = graph.concat(stored, 1) if len(stored) > 1 else stored[0]
     width = sum(weights[name].shape[1] for name in matrices)

@@ -39,16 +39,16 @@ class Transform:
     geometry: VocoderGeometry
 
     def analyze(self, train: Value, state: CarriedState) -> tuple[Value, Value]:
-        """Return real and imaginary parts [N, time, 1, both lanes] of windows that end with each hop.
+        """Return real and imaginary parts [N, time, 1, both combs] of windows that end with each hop.
 
         Scaled so that a cosine of amplitude 1 peaks at 1.
 
         Args:
-            train: float32 [N, time, 1, lane], hops of samples, zero behind the hop.
+            train: float32 [N, time, 1, comb], hops of samples, zero behind the hop.
             state: carries three hops.
         """
         config, hop = self.geometry.config, self.geometry.config.hop_samples
-        joined = state.join(train, HOPS_PER_WINDOW - 1, config.sub_frames, self.geometry.lane)
+        joined = state.join(train, HOPS_PER_WINDOW - 1, config.sub_frames, self.geometry.comb_places)
         mirrored = backwards(joined, hop, hop + 1)
         inner, outer = self._windows()
         after, before = block(joined, 2, 1, 0, hop + 1), steps(mirrored, 1, 2)
@@ -61,7 +61,7 @@ class Transform:
         return train.graph.concat(real, 3), train.graph.concat(imaginary, 3)
 
     def synthesize(self, real: Value, imaginary: Value, state: CarriedState) -> Value:
-        """Invert spectra [N, time, 1, both lanes], and add the windows, a hop apart, that overlap.
+        """Invert spectra [N, time, 1, both combs], and add the windows, a hop apart, that overlap.
 
         Args:
             real: parts of the spectra.
@@ -73,8 +73,8 @@ class Transform:
         """
         graph, rate, hop = real.graph, self.geometry.config.sub_frames, self.geometry.config.hop_samples
         cosines, sines = self._synthesis(graph)
-        even, odd = (part @ matrix for part, matrix in zip(self._lanes(real), cosines, strict=True))
-        even_sine, odd_sine = (part @ matrix for part, matrix in zip(self._lanes(imaginary), sines, strict=True))
+        even, odd = (part @ matrix for part, matrix in zip(self._combs(real), cosines, strict=True))
+        even_sine, odd_sine = (part @ matrix for part, matrix in zip(self._combs(imaginary), sines, strict=True))
         inner, outer = self._windows()
         near, near_sine = (even + odd) * inner, (even_sine + odd_sine) * inner
         far, far_sine = (even - odd) * outer, (odd_sine - even_sine) * outer
@@ -84,8 +84,8 @@ class Transform:
         inner_hops = backwards(backward, hop, hop) + block(later, 1, 1, 0, hop)
         return block(first, 0, 0, 0, hop) + steps(state.join(inner_hops, 1, rate, hop), 0, 1)
 
-    def _lanes(self, spectrum: Value) -> list[Value]:
-        return spectrum.graph.split(spectrum, [self.geometry.lane] * 2, 3)
+    def _combs(self, spectrum: Value) -> list[Value]:
+        return spectrum.graph.split(spectrum, [self.geometry.comb_places] * 2, 3)
 
     def _windows(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Return the Hann window at each distance from the center, and at each distance from the ends."""
@@ -93,23 +93,23 @@ class Transform:
         return (0.5 + 0.5 * cosine).astype(np.float32), (0.5 - 0.5 * cosine).astype(np.float32)
 
     def _analysis(self, graph: GraphBuilder) -> tuple[list[Value], list[Value]]:
-        """Return for each lane the matrices [distances, lane] to real and to imaginary parts."""
+        """Return for each comb the matrices [distances, comb] to real and to imaginary parts."""
         cosine, sine = self._turn()
         scale = 2 / self.geometry.half_samples
         found: tuple[list[Value], list[Value]] = ([], [])
-        for bins, sign in zip(self.geometry.lanes, (1.0, -1.0), strict=True):
+        for bins, sign in zip(self.geometry.combs, (1.0, -1.0), strict=True):
             scales = np.where(bins < self.geometry.config.bins, scale * sign, 0.0)
             found[0].append(_matrix(graph, cosine, (self._distances(), bins), scales[None]))
             found[1].append(_matrix(graph, sine, (self._distances(), bins), -scales[None]))
         return found
 
     def _synthesis(self, graph: GraphBuilder) -> tuple[list[Value], list[Value]]:
-        """Return for each lane the matrices [lane, distances] from real and from imaginary parts to samples."""
+        """Return for each comb the matrices [comb, distances] from real and from imaginary parts to samples."""
         cosine, sine = self._turn()
         last = self.geometry.config.bins - 1
         scale = 2 / (2 * self.geometry.half_samples * _SQUARED_WINDOWS)
         found: tuple[list[Value], list[Value]] = ([], [])
-        for bins, sign in zip(self.geometry.lanes, (1.0, -1.0), strict=True):
+        for bins, sign in zip(self.geometry.combs, (1.0, -1.0), strict=True):
             once = np.where((bins == 0) | (bins == last), 0.5, 1.0)
             scales = np.where(bins <= last, once * scale * sign, 0.0)[:, None]
             found[0].append(_matrix(graph, cosine, (bins, self._distances()), scales))

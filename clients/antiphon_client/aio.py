@@ -5,7 +5,9 @@ async with AsyncClient("localhost:50051") as client:
         play(chunk.audio)
 """
 
+import asyncio
 import uuid
+from pathlib import Path
 from types import TracebackType
 
 import grpc
@@ -14,6 +16,7 @@ from grpc import aio
 from antiphon.v1 import text_to_speech_service_pb2, text_to_speech_service_pb2_grpc
 from antiphon_client.conversation import Conversation
 from antiphon_client.errors import REQUEST_ID_KEY, error_from_rpc
+from antiphon_client.new_voice import NewVoice, creation
 from antiphon_client.options import ConnectionOptions, SpeechOptions
 from antiphon_client.speech import Speech
 from antiphon_client.text import Text
@@ -101,6 +104,48 @@ class AsyncClient:
         except aio.AioRpcError as error:
             raise error_from_rpc(error, request_id) from error
         return voice_from_proto(answer.voice)
+
+    async def create_voice(
+        self, voice: NewVoice, recording: bytes | str | Path, *, timeout_s: float | None = 300.0
+    ) -> Voice:
+        """Makes a voice of a recording; it can speak when this returns. Never tried again.
+
+        Args:
+            voice: What is said about it.
+            recording: A WAV, FLAC, Ogg or MP3 file, as bytes or as a path, or headerless samples as bytes.
+            timeout_s: Longest time to send the recording and to wait for the voice.
+
+        Raises:
+            OSError: The file cannot be read; the server was told nothing.
+            VoiceExistsError: A voice of that name is there already.
+            UnsupportedError: This server makes no voices.
+            RequestError: The recording or what is said about it cannot become a voice; `fields` says why.
+            AntiphonError: The server cannot be reached, refused, or failed.
+        """
+        request_id = uuid.uuid4().hex
+        content = recording if isinstance(recording, bytes) else await asyncio.to_thread(Path(recording).read_bytes)
+        call = self._stub.CreateVoice(creation(voice, content), timeout=timeout_s, metadata=self._metadata(request_id))
+        try:
+            answer = await call
+        except aio.AioRpcError as error:
+            raise error_from_rpc(error, request_id) from error
+        return voice_from_proto(answer.voice)
+
+    async def delete_voice(self, name: str, *, timeout_s: float | None = 10.0) -> None:
+        """Deletes a voice that was made with `create_voice`; what speaks with it is spoken to its end.
+
+        Raises:
+            VoiceNotFoundError: No such voice was made.
+            VoiceFixedError: The voice came with the server.
+            UnsupportedError: This server makes no voices.
+            AntiphonError: The server cannot be reached, refused, or failed.
+        """
+        request_id = uuid.uuid4().hex
+        request = text_to_speech_service_pb2.DeleteVoiceRequest(name=name)
+        try:
+            await self._stub.DeleteVoice(request, timeout=timeout_s, metadata=self._metadata(request_id))
+        except aio.AioRpcError as error:
+            raise error_from_rpc(error, request_id) from error
 
     async def close(self) -> None:
         """Closes the connection; what is still being spoken is cut off."""

@@ -3,6 +3,8 @@
 AntiphonError                  carries `reason`, `fields`, `retry_after_s`, `request_id`
 ├── RequestError                 the request must be changed; `fields` names the offending ones
 │   ├── VoiceNotFoundError         no voice of that name
+│   ├── VoiceExistsError           a voice of that name is there already
+│   ├── VoiceFixedError            the voice came with the server and cannot be deleted
 │   ├── UnsupportedError           this server or this voice cannot do that
 │   └── AuthenticationError        the API key is missing or wrong
 ├── RetryableError               nothing was spoken; the same request may succeed after `retry_after_s`
@@ -60,6 +62,14 @@ class VoiceNotFoundError(RequestError):
     """No voice of that name."""
 
 
+class VoiceExistsError(RequestError):
+    """A voice of that name is there already."""
+
+
+class VoiceFixedError(RequestError):
+    """The voice came with the server and cannot be deleted."""
+
+
 class UnsupportedError(RequestError):
     """This server or this voice cannot do that."""
 
@@ -98,8 +108,8 @@ class ServerError(AntiphonError):
 
 CLASS_OF_CODE: Mapping[grpc.StatusCode, type[AntiphonError]] = {
     grpc.StatusCode.INVALID_ARGUMENT: RequestError,
-    grpc.StatusCode.ALREADY_EXISTS: RequestError,
-    grpc.StatusCode.FAILED_PRECONDITION: RequestError,
+    grpc.StatusCode.ALREADY_EXISTS: VoiceExistsError,
+    grpc.StatusCode.FAILED_PRECONDITION: VoiceFixedError,
     grpc.StatusCode.OUT_OF_RANGE: RequestError,
     grpc.StatusCode.NOT_FOUND: VoiceNotFoundError,
     grpc.StatusCode.UNIMPLEMENTED: UnsupportedError,

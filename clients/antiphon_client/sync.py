@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from antiphon_client.aio import DEFAULT_TARGET, AsyncClient
 from antiphon_client.events import AudioChunk, Cancelled, Finished, SegmentFinished, Started
+from antiphon_client.new_voice import NewVoice
 from antiphon_client.options import ConnectionOptions, SpeechOptions
 from antiphon_client.speech import Speech
 from antiphon_client.text import Text
@@ -58,6 +59,14 @@ class Client:
     def voice(self, name: str = "") -> Voice:
         """Describes one voice; see `AsyncClient.voice`."""
         return self._run(self._client.voice(name))
+
+    def create_voice(self, voice: NewVoice, recording: bytes | str | Path, *, timeout_s: float | None = 300.0) -> Voice:
+        """Makes a voice of a recording; see `AsyncClient.create_voice`."""
+        return self._run(self._client.create_voice(voice, recording, timeout_s=timeout_s))
+
+    def delete_voice(self, name: str) -> None:
+        """Deletes a voice that was made; see `AsyncClient.delete_voice`."""
+        self._run(self._client.delete_voice(name))
 
     def close(self) -> None:
         """Closes the connection and ends the thread. Idempotent."""

@@ -29,6 +29,8 @@ class Voice:
     speaking_rate: bool
     """Whether its speed can be changed."""
     is_default: bool
+    is_custom: bool
+    """Whether it was made with `create_voice`; only such voices can be deleted."""
     sampling: Mapping[str, ParameterRange]
     """The sampling parameters it takes."""
 
@@ -44,6 +46,7 @@ def voice_from_proto(voice: voice_pb2.Voice) -> Voice:
         word_timings=voice.word_timings,
         speaking_rate=voice.speaking_rate,
         is_default=voice.default,
+        is_custom=voice.custom,
         sampling={
             parameter.name: ParameterRange(parameter.default_value, parameter.min_value, parameter.max_value)
             for parameter in voice.sampling_parameters

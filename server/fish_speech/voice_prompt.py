@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 from server.fish_speech.prompt import Reference
 from trt_engines.errors import ManifestError
@@ -46,6 +46,11 @@ def read_references(path: Path, codebook_count: int) -> tuple[Reference, ...]:
 
 
 def write_references(path: Path, references: Sequence[Reference]) -> None:
-    """Write the references of a voice."""
+    """Write the references of a voice.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
     codes = {f"codes.{index}": np.ascontiguousarray(each.codes, np.int32) for index, each in enumerate(references)}
-    save_file(codes, path, {f"text.{index}": each.text for index, each in enumerate(references)})
+    # Written here and not by safetensors, whose errors do not tell a full disk from a bug.
+    path.write_bytes(save(codes, {f"text.{index}": each.text for index, each in enumerate(references)}))

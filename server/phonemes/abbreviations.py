@@ -3,9 +3,9 @@
 import re
 
 _UNITS = {
-    "tbsp": "tablespoon", "tsp": "teaspoon", "yr": "year", "yrs": "year", "wk": "week", "wks": "week", "mo": "month",
-    "mos": "month", "gal": "gallon", "qt": "quart", "L": "liter", "mL": "milliliter", "dL": "deciliter", "V": "volt",
-    "W": "watt", "dB": "decibel", "kcal": "kilocalorie", "in": "inch", "ft": "foot",
+    "tbsp": "tablespoon", "Tbsp": "tablespoon", "tsp": "teaspoon", "yr": "year", "yrs": "year", "wk": "week",
+    "wks": "week", "mo": "month", "mos": "month", "gal": "gallon", "qt": "quart", "L": "liter", "mL": "milliliter",
+    "dL": "deciliter", "V": "volt", "W": "watt", "dB": "decibel", "kcal": "kilocalorie", "in": "inch", "ft": "foot",
 }  # fmt: skip
 _PLURALS = {"inch": "inches", "foot": "feet"}
 _COINS = {
@@ -41,8 +41,9 @@ _WORDS_TOO = frozenset(("CO", "DE", "HI", "ID", "IN", "LA", "MA", "ME", "MS", "M
 
 
 def alternatives(names: str, *, but: frozenset[str] = frozenset()) -> str:
-    """Return a pattern for the short forms of a table: units, coins, days, months or states; longest first."""
+    """Return a pattern for the short forms of a table: units, coins, days, months, states; longest first."""
     tables = {"units": _UNITS, "coins": _COINS, "days": _DAYS, "months": _MONTHS, "states": _STATES}
+    tables["month names"] = dict.fromkeys(_MONTH_NAMES, "")
     return "|".join(sorted(set(tables[names]) - but, key=lambda short: (-len(short), short)))
 
 
@@ -64,6 +65,24 @@ def numeric_date(match: re.Match[str]) -> str:
     if not (0 < int(month) <= len(_MONTH_NAMES) and 0 < int(day) <= _LONGEST_MONTH):
         return match.group()
     return f"{word} {_MONTH_NAMES[int(month) - 1]} {day}"
+
+
+def days_of_month(match: re.Match[str]) -> str:
+    """Read "Jan 5-7" as a span of days."""
+    month, *days = match.groups()
+    first, last = (f"{day}{_ordinal_ending(int(day))}" for day in days)
+    return f"{_MONTHS.get(month, month)} {first} to {last}"
+
+
+def _ordinal_ending(number: int) -> str:
+    return "th" if number // 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+
+
+def area(match: re.Match[str]) -> str:
+    """Read "10 m²" and "3 km³"."""
+    prefix, power = match.groups()
+    size = {"k": "kilo", "c": "centi", "m": "milli", None: ""}[prefix]
+    return f" {'square' if power == '²' else 'cubic'} {size}meters"
 
 
 def coins(match: re.Match[str]) -> str:

@@ -24,6 +24,8 @@ _SENTENCE_ENDS, _PAUSES = ".?!", ",;:"
 _SENTENCE_PAUSE_S, _CLAUSE_PAUSE_S = 0.3, 0.15
 """Silence at the end of a segment. The voice was trained on utterances that end in half a second of it, which between
 two segments of a sentence would be a stumble."""
+_LAST_SOUND_S = 0.35
+"""Longest sound of a segment's last phoneme; a talker that stays on it for longer is silent already."""
 _BEFORE_WORD, _BEHIND_WORD = " “,;:.?!", " ”,;:.?!"
 
 
@@ -122,7 +124,8 @@ class PhonemeFrontend:
     def _closing_pause(self, phonemes: str) -> ClosingPause:
         last_word_end = len(phonemes.rstrip(_BEHIND_WORD))
         pause_s = _SENTENCE_PAUSE_S if phonemes[-1:] in _SENTENCE_ENDS else _CLAUSE_PAUSE_S
-        return ClosingPause(1 + last_word_end, math.ceil(pause_s * self._frame_rate_hz))
+        silent, sounding = (math.ceil(seconds * self._frame_rate_hz) for seconds in (pause_s, _LAST_SOUND_S))
+        return ClosingPause(1 + last_word_end, silent, sounding)
 
     def _guard_frames(self, phoneme_count: int) -> int:
         guard = _FEWEST_FRAMES + math.ceil(_SLOWEST_PHONEME_MS * phoneme_count * self._frame_rate_hz / 1000)

@@ -117,12 +117,18 @@ _ADDRESSES = _rules(
     (r"(?<=[A-Za-z]{2})\.(?=[a-z][a-z0-9])|(?<![\w.])\.(?=[A-Za-z]{2})", " dot "),
 )
 _UNIT, _COIN, _STATE = (abbreviations.alternatives(names) for names in ("units", "coins", "states"))
-_DAY, _MONTH = abbreviations.alternatives("days"), abbreviations.alternatives("months")
+_DAY, _MONTH, _MONTH_NAME = (abbreviations.alternatives(names) for names in ("days", "months", "month names"))
 _SHORT_FORMS = _rules(
     (r"(?i)\be\.\s?g\.(?=[\s,:])", "for example"),
     (r"(?i)\bi\.\s?e\.(?=[\s,:])", "that is"),
     (rf"\b({_DAY})\.?\s?[-—]\s?({_DAY})\b\.?(?=\W|$)", abbreviations.span),
     (rf"\b({_MONTH})\.?\s?[-—]\s?({_MONTH})\b\.?(?=\W|$)", abbreviations.span),
+    (
+        rf"\b({_MONTH}|May|{_MONTH_NAME})\.?\s(\d{{1,2}})\s?[-—]\s?(\d{{1,2}})\b(?![\d:/%-])",
+        abbreviations.days_of_month,
+    ),
+    (rf"([$€£])({_NUMBER}(?:\.\d+)?)\s?[-—]\s?(?=\d)", r"\2 to \1"),
+    (r"\b(\d+)\s?h(?:rs?)?\s(\d+)\s?m(?:in)?\b", r"\1 hours \2 minutes"),
     (rf"\b({_DAY})\b\.?(?=,?\s(?:\d|(?:{_MONTH})))", abbreviations.day),
     (rf"(?<=[a-z],\s)({abbreviations.sure_states()})(?=\s*(?:[.,;!?]|$))", abbreviations.state),
     (rf"\b({_STATE}),?\s(\d{{5}})(?:-\d{{4}})?\b(?!-|,?\d)", abbreviations.postal_code),
@@ -132,7 +138,7 @@ _SHORT_FORMS = _rules(
     (r"\bp\.\s?(?=\d)", "page "),
     (
         r"(?i)\b((?:card|account|number|phone|ssn|ticket|order)\b[^.?!\d]{0,20}\bend(?:s|ing) (?:in|with)"
-        r"|last (?:four|4)(?: digits)?(?: are| is)?|(?:code|passcode|pin) is|zip|pin"
+        r"|last (?:four|4)(?: digits)?(?: are| is)?|(?:code|passcode|pin|otp) is|zip|pin|otp"
         r"|(?:zip|area|access|security|confirmation|verification|error|status|postal|country) code(?: is)?)"
         r":?\s(\d{3,8})\b(?![%\d]|[,.-]\d)",
         _spaced,
@@ -140,13 +146,15 @@ _SHORT_FORMS = _rules(
     (r"(?<![\w.-])\d{3}-\d{3}(?![\w-])", _digits_unless_range),
     (r"\b(UTC|GMT)\s?-(?=\d)", r"\1 minus "),
     (r"(?<![\w-])([A-Z]{2,3})-(\d+)(?:-([A-Z]{1,3}))?(?![\w-])", abbreviations.lettered_code),
-    (rf"\b(?:({_COIN})\s?({_NUMBER}(?:\.\d+)?)|({_NUMBER}(?:\.\d+)?)\s?({_COIN}))\b", abbreviations.coins),
-    (r"(?<=\d)(\s?(?:lbs?|oz|mi|ft|hrs?|mins?|secs?|yrs?|tbsp|tsp))\.(?=\s[a-z(])", r"\1"),
+    (rf"(?<![\w/])(?:({_COIN})\s?({_NUMBER}(?:\.\d+)?)|({_NUMBER}(?:\.\d+)?)\s?({_COIN}))\b", abbreviations.coins),
+    (r"(?<=\d)(\s?(?:lbs?|oz|mi|ft|hrs?|mins?|secs?|yrs?|[Tt]bsp|tsp))\.(?=\s[a-z(])", r"\1"),
     (r"\b(\d)'\s?(\d{1,2})\"", r"\1 feet \2 inches"),
     (r"(\d+(?:\.\d+)?)\"(?!\w)", _inches),
     (r"(?<=\d)\s?ft\.?\s(\d+)\s?in\b\.?", r" feet \1 inches"),
     (rf"(?<![\w.,])(\d[\d,.]*)({_UNIT})\b", abbreviations.unit),
     (rf"(?<![\w.,])(\d[\d,.]*)\s(?!in\b|ft\b)({_UNIT})\b(?!\s[A-Z\d])", abbreviations.unit),
+    (r"(?<=\d)\s?(k|c|m)?m([²³])", abbreviations.area),
+    (r"(?<=\d)\s?m/s\b", " meters per second"),
     (r"\b([Aa]n?)\s(\d+)/(5|10|100)\b", r"\1 \2 out of \3"),
     (r"\b([Oo]n|[Uu]ntil|[Dd]ue|[Ss]ince) (\d{1,2})/(\d{1,2})(?![\w/])", abbreviations.numeric_date),
     (r"(?<=\d)\s?[-—]\s?(?=\d+(?:\.\d+)?\s?=)", " minus "),
@@ -167,13 +175,15 @@ _NUMBERS = _rules(
     (rf"(?<=\d)/(?=(?:{_PER})s?\b)", " per "),
     (r"(?<=\d)/(hr|mo|yr)\b", lambda match: " per " + {"hr": "hour", "mo": "month", "yr": "year"}[match.group(1)]),
     (
-        rf"((?<!\w)-)?(?:US|CA|AU)?([$€£])\s?({_NUMBER})(\.\d+)?(?:\s?(hundred|thousand|million|billion|trillion|bn|[kKmMbB])\b)?",
+        rf"((?<!\w)-)?(?:US|CA|AU|NZ|HK|C|A|S)?([$€£])\s?({_NUMBER})(\.\d+)?(?:\s?(hundred|thousand|million|billion|trillion|bn|[kKmMbB])\b)?",
         _money,
     ),
     (r"(?<=\d)\s?[€£$¥₹₩]|[€£$]|[¥₹₩](?!\s?\d)", lambda match: f" {_CURRENCIES[match.group().strip()]} "),
-    (r"\bv(?=\d+\.\d)", "version "),
+    (r"\b(?:[Vv]ersion )?v(?=\d+\.\d)", "version "),
+    (r"(?<=\d)\s?bn\b", " billion"),
+    (r"(?<=\d)M(?=\s[a-z])", " million"),
     (r"\b(\d{1,2})-(\d{1,2})-(\d{4})\b", r"\1/\2/\3"),
-    (r"(?:\+?1[\s.-]?)?(?<![\w.])(?:\(\d{3}\)\s?|\d{3}[\s.-])\d{3}[\s.-]\d{4}(?!\w)", _digits),
+    (r"(?<![\w.])(?:\+?1[\s.-]?)?(?:\(\d{3}\)\s?|\d{3}[\s.-])\d{3}[\s.-]\d{4}(?!\w)", _digits),
     (r"(?<![\w.])\+\d{1,3}(?:[\s.-]?\(?\d{2,4}\)?){2,5}(?!\w)", _digits),
     (r"(?<![\w.-])\d{3}-\d{4}(?![\w-])", _digits),
     (r"(?<![\w.-])(?!\d{4}-\d\d-\d\d\b)\d+(?:-\d+){2,}(?![\w-])|(?<![\w.-])\d{4}(?: \d{4}){2,}(?!\w)", _digits),

@@ -1,11 +1,13 @@
 """The Python examples of README and documentation run as they stand, against a real server; commands parse."""
 
+import contextlib
 import json
 import os
 import re
 import shlex
 import subprocess
 import sys
+import wave
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import typer
 
 from antiphon.cli import app
 from build_engines.tiny import make_tiny_bundle
+from tests.server.fish_speech.recorded_bundle import recorded_array, recorded_checkpoint, write_recorded_bundle
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
@@ -48,9 +51,35 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server with the tiny bundle, in a process of its own."""
     bundle = tmp_path_factory.mktemp("tiny")
     make_tiny_bundle(bundle)
+    with _serving(bundle) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def cloning_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server that makes voices."""
+    bundle = tmp_path_factory.mktemp("fish")
+    write_recorded_bundle(bundle, recorded_checkpoint())
+    with _serving(bundle, ANTIPHON_ENGINE__VOICES_DIR=str(tmp_path_factory.mktemp("voices"))) as address:
+        yield address
+
+
+@pytest.fixture
+def workplace(tmp_path: Path) -> Path:
+    """A directory with the recording that an example sends."""
+    with wave.open(str(tmp_path / "anna.wav"), "wb") as file:
+        file.setparams((1, 2, 44_100, 0, "NONE", ""))
+        file.writeframes(recorded_array("reference_wav_int16").astype("<i2").tobytes())
+    return tmp_path
+
+
+@contextlib.contextmanager
+def _serving(bundle: Path, **variables: str) -> Iterator[str]:
     options = ["--bundle", bundle, "--port", "0", "--metrics-port", "-1", "--log-format", "json"]
     command = [sys.executable, "-m", "antiphon", "serve", *options]
-    with subprocess.Popen(command, cwd=ROOT, env=_ENVIRONMENT, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=ROOT, env=_ENVIRONMENT | variables, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stderr is not None
         serving = next(line for line in map(json.loads, process.stderr) if line["event"] == "serving")
         yield f"localhost:{serving['port']}"
@@ -59,13 +88,25 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=[f"{page}-{index}" for index, (page, _) in enumerate(EXAMPLES)])
-def test_examples_run(example: tuple[str, str], server: str, tmp_path: Path) -> None:
+def test_examples_run(example: tuple[str, str], server: str, workplace: Path) -> None:
     """An example of a page is a complete program that ends without an error or a warning."""
-    program = example[1].replace("localhost:50051", server)
-    command = [sys.executable, "-W", "error", "-c", program]
-    done = subprocess.run(command, cwd=tmp_path, env=_ENVIRONMENT, capture_output=True, text=True, check=False)
+    done = _run(example[1].replace("localhost:50051", server), workplace)
 
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_example_of_a_voice_makes_one(cloning_server: str, workplace: Path) -> None:
+    """Where voices can be made, the example makes one and hears it, instead of being told that none can be made."""
+    (example,) = (code for _, code in EXAMPLES if "create_voice" in code)
+    done = _run(example.replace("localhost:50051", cloning_server), workplace)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (workplace / "morning.wav").stat().st_size > 1000
+
+
+def _run(program: str, directory: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-c", program]
+    return subprocess.run(command, cwd=directory, env=_ENVIRONMENT, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("line", COMMANDS)
@@ -73,7 +114,7 @@ def test_commands_exist(line: str) -> None:
     """Every `antiphon ...` in a shell block names a command and options that there are."""
     command: Any = typer.main.get_command(app)
     words = shlex.split(line, comments=True)
-    while hasattr(command, "commands"):
+    while words and words[0] in getattr(command, "commands", {}):
         command = command.commands[words.pop(0)]
 
     command.make_context(line, words)

@@ -119,7 +119,7 @@ def test_released_slots_are_freed_before_they_are_prefilled_again() -> None:
 
 def test_a_segment_ends_when_its_closing_pause_has_lasted_long_enough() -> None:
     """Frames behind the last word are counted; the last one allowed is still spoken."""
-    pause = ClosingPause(first_row=3, max_frames=2)
+    pause = ClosingPause(first_row=3, max_frames=2, sound_frames=99)
     plain = script()
     runner = runner_with(dataclasses.replace(plain, prepared=dataclasses.replace(plain.prepared, closing_pause=pause)))
     runner.run(prefill())
@@ -127,3 +127,16 @@ def test_a_segment_ends_when_its_closing_pause_has_lasted_long_enough() -> None:
 
     assert [False] * 7 + [True] == [result.done for result in results]
     assert all(result.emitted for result in results)
+
+
+def test_a_talker_that_stays_on_the_last_phoneme_is_in_its_pause() -> None:
+    """Once the last phoneme has had its time, frames count as pause although the pointer has not moved on."""
+    pause = ClosingPause(first_row=3, max_frames=2, sound_frames=1)
+    plain = script()
+    prepared = dataclasses.replace(plain.prepared, closing_pause=pause)
+    runner = runner_with(dataclasses.replace(plain, prepared=prepared))
+    runner.run(prefill())
+    results = [runner.run(decode(i)).decoded[0] for i in range(FRAMES_PER_ROW * 3 + 2)]
+    first_of_last_phoneme = FRAMES_PER_ROW * 2
+
+    assert [result.done for result in results].index(True) == first_of_last_phoneme + 2

@@ -5,6 +5,7 @@ from pathlib import Path
 from trt_engines.base import Engine
 from trt_engines.engine_options import EngineOptions
 from trt_engines.manifest import Manifest
+from trt_engines.onnx_runtime.lane_vocoder import LaneVocoder
 from trt_engines.onnx_runtime.lanes import Lanes
 from trt_engines.onnx_runtime.reference_encoder import OrtReferenceEncoder
 from trt_engines.onnx_runtime.state_vocoder import StateVocoder
@@ -29,7 +30,7 @@ def open_engine(bundle_dir: Path, manifest: Manifest, options: EngineOptions) ->
     lanes = _lanes(bundle_dir / manifest.step.graph, options.threads)
     prefix_bytes = options.prefix_cache_bytes if manifest.capabilities.clone else 0
     talker = OrtTalker(bundle_dir, manifest, options.slot_count, lanes, prefix_bytes)
-    vocoder = vocoder_kind(bundle_dir, manifest, options.slot_count)
+    vocoder = LaneVocoder(vocoder_kind(bundle_dir, manifest, options.slot_count), lanes)
     reference = manifest.reference
     encoder = None if reference is None else OrtReferenceEncoder(bundle_dir, manifest, reference)
     return Engine(manifest, talker, vocoder, (lanes.close,), encoder)

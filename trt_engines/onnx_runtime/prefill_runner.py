@@ -48,8 +48,8 @@ class PrefillRunner:
         self._lanes.run([self._bound(batch) for batch in self._batches(parts)])
 
     def _batches(self, parts: Sequence[PromptPart]) -> list[list[PromptPart]]:
-        """Group neighbors of the same padded length, in so many batches that every lane gets its share."""
-        largest = -(-len(parts) // self._lanes.count)
+        """Group neighbors of the same padded length, in so many batches that every free lane gets its share."""
+        largest = -(-len(parts) // self._lanes.free_count)
         batches: list[list[PromptPart]] = []
         for part in sorted(parts, key=lambda part: part.row):
             if batches and len(batches[-1]) < largest and self._go_together(batches[-1][-1], part):

@@ -1,6 +1,5 @@
 """The vocoder of kind `state` on ONNX Runtime: frames and what a slot carries over go in, samples come out."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,8 @@ from trt_engines.vocode_items import SEED_MODULUS, not_finite, vocode_in_pieces,
 QUANTUM_FRAMES = 2
 # Longer runs, over one stream or many, gain nothing: what they work on falls out of the processor's cache.
 LONGEST_RUN_FRAMES = 32
+# A run of its own costs about as much as this many frames more in another run, of which it then makes no use.
+SPARE_FRAMES = 6
 
 
 @dataclass
@@ -70,21 +71,19 @@ class StateVocoder(SlotVocoder[_Slot]):
         return vocode_in_pieces(items, LONGEST_RUN_FRAMES, self._run_all)
 
     def _run_all(self, items: Sequence[VocodeItem]) -> dict[int, NDArray[np.float32] | SlotError]:
-        """Run items, those that take the same number of frames together."""
-        by_length = defaultdict(list)
+        """Run items, those that take about the same number of frames together."""
+        turns = []
         for item in items:
             if item.is_first:
                 self._slots[item.slot] = _Slot(np.zeros(self._manifest.vocode.state_width, np.float32))
-            turn = _Turn(item, self._slots[item.slot], self.lookahead_frames)
-            by_length[turn.run_frames].append(turn)
+            turns.append(_Turn(item, self._slots[item.slot], self.lookahead_frames))
         made: dict[int, NDArray[np.float32] | SlotError] = {}
-        for frame_count, turns in by_length.items():
-            for batch in _batches(turns, frame_count):
-                made |= self._run(batch, frame_count)
+        for batch in _batches(turns):
+            made |= self._run(batch, batch[0].run_frames)
         return made
 
     def _run(self, turns: Sequence[_Turn], frame_count: int) -> dict[int, NDArray[np.float32] | SlotError]:
-        """Run turns that take the same number of frames, and carry their states over."""
+        """Run turns that take at most `frame_count` frames, and carry their states over."""
         if frame_count == 0:
             return {turn.item.slot: np.zeros(0, np.float32) for turn in turns}
         samples = np.empty((len(turns), frame_count * self.samples_per_frame), np.float32)
@@ -121,7 +120,19 @@ class StateVocoder(SlotVocoder[_Slot]):
         return made if np.isfinite(made).all() and np.isfinite(state).all() else not_finite(turn.item.slot)
 
 
-def _batches(turns: Sequence[_Turn], frame_count: int) -> list[Sequence[_Turn]]:
-    """Share turns of `frame_count` frames out over runs."""
-    size = max(1, LONGEST_RUN_FRAMES // max(1, frame_count))
-    return [turns[start : start + size] for start in range(0, len(turns), size)]
+def _batches(turns: Sequence[_Turn]) -> list[list[_Turn]]:
+    """Share turns out over runs, the longest turn of each run first."""
+    batches: list[list[_Turn]] = []
+    for turn in sorted(turns, key=lambda turn: turn.run_frames, reverse=True):
+        if batches and _fits(turn, batches[-1]):
+            batches[-1].append(turn)
+        else:
+            batches.append([turn])
+    return batches
+
+
+def _fits(turn: _Turn, batch: Sequence[_Turn]) -> bool:
+    """Whether a turn is better off in the run of others that are at least as long."""
+    longest = batch[0].run_frames
+    is_room = (len(batch) + 1) * longest <= LONGEST_RUN_FRAMES
+    return is_room and 0 < turn.run_frames >= longest - SPARE_FRAMES

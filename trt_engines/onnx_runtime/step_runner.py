@@ -27,7 +27,7 @@ class StepRunner:
         if self._generation != self._kv.generation:
             self._runs.clear()
             self._generation = self._kv.generation
-        self._lanes.run([self._bound(shard) for shard in shard_rows(sorted(rows), self._lanes.count)])
+        self._lanes.run([self._bound(shard) for shard in shard_rows(sorted(rows), self._lanes.free_count)])
 
     def _bound(self, rows: slice) -> BoundRun:
         key = (rows.start, rows.stop)

@@ -1,11 +1,13 @@
 """The step loop in C++: a thread that never needs the interpreter, so that busy Python code cannot delay a step."""
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from trt_engines.cuda.errors import CudaError
 from trt_engines.tensorrt.block_layout import BlockLayout
 from trt_engines.tensorrt.device_memory import DeviceMemory
 from trt_engines.tensorrt.step_loop import RowFrame
@@ -30,7 +32,7 @@ class NativeStepLoop:
     """A `StepLoop` that runs several steps ahead, in a thread of its own.
 
     Raises:
-        RuntimeError: the driver's library cannot be opened.
+        CudaError: the driver's library cannot be opened; later, the GPU has failed.
     """
 
     def __init__(
@@ -48,36 +50,42 @@ class NativeStepLoop:
         self._blocks = (*uploads, *downloads)  # the thread knows only their addresses
         self._frame = tensors.tensors["frame"]
         self._row_ids = tensors.tensors["row_ids_out"]
-        self._loop = native.StepLoop(
-            library=library,
-            layout=_layout(native, tensors),
-            depth=depth_frames,
-            stream=stream,
-            upload=tensors.uploaded_address,
-            download=tensors.downloaded_address,
-            uploads=tuple(block.ctypes.data for block in uploads),
-            downloads=tuple(block.ctypes.data for block in downloads),
-            graphs=sorted(graphs.items()),
-        )
+        self._native = native
+        with _in_our_words(native):
+            self._loop = native.StepLoop(
+                library=library,
+                layout=_layout(native, tensors),
+                depth=depth_frames,
+                stream=stream,
+                upload=tensors.uploaded_address,
+                download=tensors.downloaded_address,
+                uploads=tuple(block.ctypes.data for block in uploads),
+                downloads=tuple(block.ctypes.data for block in downloads),
+                graphs=sorted(graphs.items()),
+            )
 
     def begin(self, row: int, seed: int, params: Sequence[float], first_index: int, step_count: int) -> None:
         """See `StepLoop`."""
-        self._loop.begin(row, seed & _SEED_MASK, list(params), first_index, step_count)
+        with _in_our_words(self._native):
+            self._loop.begin(row, seed & _SEED_MASK, list(params), first_index, step_count)
 
     def advance(self, rows: Sequence[int]) -> list[RowFrame]:
         """See `StepLoop`; the interpreter is free while this waits."""
-        records = self._loop.advance(list(rows))
+        with _in_our_words(self._native):
+            records = self._loop.advance(list(rows))
         size = self._loop.record_bytes
         return [self._row_frame(records[start : start + size]) for start in range(0, len(records), size)]
 
     def end(self, row: int) -> None:
         """See `StepLoop`."""
-        self._loop.end(row)
+        with _in_our_words(self._native):
+            self._loop.end(row)
 
     def settle(self, row: int) -> None:
         """See `StepLoop`; waits for every row that was ended."""
         del row
-        self._loop.settle()
+        with _in_our_words(self._native):
+            self._loop.settle()
 
     def close(self) -> None:
         """See `StepLoop`."""
@@ -89,6 +97,14 @@ class NativeStepLoop:
         frame = np.frombuffer(record[4:behind_frame], self._frame.dtype).reshape(self._frame.shape)
         row_ids = np.frombuffer(record[behind_frame:], np.int32)
         return RowFrame(frame, bool(record[0]), bool(record[1]), bool(record[2]), row_ids)
+
+
+@contextmanager
+def _in_our_words(native: Any) -> Iterator[None]:  # noqa: ANN401
+    try:
+        yield
+    except native.CudaFailure as error:
+        raise CudaError(str(error)) from error
 
 
 def _layout(native: Any, tensors: TalkerMemory) -> Any:  # noqa: ANN401

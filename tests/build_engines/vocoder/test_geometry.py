@@ -24,23 +24,23 @@ def test_delays_of_the_default_voice() -> None:
 
 
 @pytest.mark.parametrize("codec", [LatentCodecConfig(), TINY_CODEC])
-def test_lanes_hold_every_bin_once_in_whole_vectors(codec: LatentCodecConfig) -> None:
-    """Even bins, then odd ones; what fills up a lane is no bin."""
+def test_combs_hold_every_bin_once_in_whole_vectors(codec: LatentCodecConfig) -> None:
+    """Even bins, then odd ones; what fills up a comb is no bin."""
     geometry = VocoderGeometry(codec)
-    places = np.concatenate(geometry.lanes)
+    places = np.concatenate(geometry.combs)
 
     assert list(range(codec.bins)) == sorted(places[places < codec.bins])
-    assert 0 == geometry.lane % 16
-    assert all(len(lane) == geometry.lane >= codec.hop_samples + 1 for lane in geometry.lanes)
+    assert 0 == geometry.comb_places % 16
+    assert all(len(comb) == geometry.comb_places >= codec.hop_samples + 1 for comb in geometry.combs)
 
 
 @pytest.mark.parametrize("kind", ["Sin", "Cos"])
 def test_an_angle_does_not_depend_on_its_place(kind: str) -> None:
     """In whole vectors the same angle gives the same bits wherever it stands, so that a stream may be cut anywhere."""
-    lane = VocoderGeometry(LatentCodecConfig()).lane
+    comb = VocoderGeometry(LatentCodecConfig()).comb_places
     graph = GraphBuilder("angles")
-    graph.output("out", graph.op(kind, [graph.input("angles", np.float32, ["N", lane])]), ["N", lane])
-    angles = np.random.default_rng(0).uniform(-9, 9, (37, lane)).astype(np.float32)
+    graph.output("out", graph.op(kind, [graph.input("angles", np.float32, ["N", comb])]), ["N", comb])
+    angles = np.random.default_rng(0).uniform(-9, 9, (37, comb)).astype(np.float32)
 
     whole = run_graph(graph, angles=angles)[0]
     for start, end in ((0, 1), (5, 12), (36, 37), (17, 37)):

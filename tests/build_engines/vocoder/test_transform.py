@@ -34,17 +34,17 @@ def run(graph: GraphBuilder, **inputs: npt.NDArray[np.float32]) -> list[npt.NDAr
 
 
 def bins_of(spectrum: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Bring the two lanes [1, time, 1, lanes] into the order of bins, [time, bins]."""
-    places = np.argsort(np.concatenate(GEOMETRY.lanes), kind="stable")
+    """Bring the two combs [1, time, 1, combs] into the order of bins, [time, bins]."""
+    places = np.argsort(np.concatenate(GEOMETRY.combs), kind="stable")
     return spectrum[0, :, 0, places[: TINY_CODEC.bins]].T
 
 
 def test_analysis_is_a_windowed_fourier_transform() -> None:
     """Each spectrum is numpy's transform of four hops under a Hann window."""
     hop, half = TINY_CODEC.hop_samples, GEOMETRY.half_samples
-    train = np.zeros((1, HOPS, 1, GEOMETRY.lane), np.float32)
+    train = np.zeros((1, HOPS, 1, GEOMETRY.comb_places), np.float32)
     train[..., :hop] = np.random.default_rng(0).standard_normal((1, HOPS, 1, hop))
-    real, imaginary, _ = run(graph_of("analyze", "train", width=GEOMETRY.lane), train=train)
+    real, imaginary, _ = run(graph_of("analyze", "train", width=GEOMETRY.comb_places), train=train)
 
     samples = np.concatenate([np.zeros(3 * hop), train[0, :, 0, :hop].reshape(-1)])
     window = 0.5 - 0.5 * np.cos(np.pi * np.arange(2 * half) / half)
@@ -54,11 +54,13 @@ def test_analysis_is_a_windowed_fourier_transform() -> None:
 
 
 def test_synthesis_inverts_and_adds_up_what_overlaps() -> None:
-    """The hops are those of numpy's inverse transforms under the same window; what fills a lane up is not heard."""
+    """The hops are those of numpy's inverse transforms under the same window; what fills a comb up is not heard."""
     hop, half = TINY_CODEC.hop_samples, GEOMETRY.half_samples
     random = np.random.default_rng(1)
-    real, imaginary = (random.standard_normal((1, HOPS, 1, 2 * GEOMETRY.lane)).astype(np.float32) for _ in range(2))
-    graph = graph_of("synthesize", "real", "imaginary", width=2 * GEOMETRY.lane)
+    real, imaginary = (
+        random.standard_normal((1, HOPS, 1, 2 * GEOMETRY.comb_places)).astype(np.float32) for _ in range(2)
+    )
+    graph = graph_of("synthesize", "real", "imaginary", width=2 * GEOMETRY.comb_places)
     samples = run(graph, real=real, imaginary=imaginary)[0].reshape(-1)
 
     window = 0.5 - 0.5 * np.cos(np.pi * np.arange(2 * half) / half)

@@ -2,9 +2,11 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from safetensors.torch import load_file
 
 from build_engines.fish_speech import bundle as bundle_module
@@ -33,8 +35,7 @@ def recorded_checkpoint() -> FishCheckpoint:
 
 def recorded_reference() -> Reference:
     """Return what shows the recorded voice."""
-    with np.load(DATA / "e2e/e2e.npz") as arrays:
-        return Reference(RECORDED["reference_text"], np.ascontiguousarray(arrays["reference_codes"].T))
+    return Reference(RECORDED["reference_text"], np.ascontiguousarray(recorded_array("reference_codes").T))
 
 
 def write_recorded_bundle(bundle_dir: Path, checkpoint: FishCheckpoint, longest_frames: int = 1024) -> None:
@@ -46,3 +47,9 @@ def write_recorded_bundle(bundle_dir: Path, checkpoint: FishCheckpoint, longest_
         patch.setattr(bundle_module, "_MAX_FRAMES", longest_frames)
         patch.setitem(bundle_module._PARAM_RANGES, "temperature", (1e-5, 1e-5, 1.0))
         FishBundle("fish-test", checkpoint, {"recorded": voice}).write(bundle_dir)
+
+
+def recorded_array(name: str) -> NDArray[Any]:
+    """Return an array of the recorded run."""
+    with np.load(DATA / "e2e/e2e.npz") as arrays:
+        return np.asarray(arrays[name])

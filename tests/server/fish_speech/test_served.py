@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import grpc
 import numpy as np
@@ -18,7 +17,12 @@ from antiphon_client.aio import AsyncClient
 from antiphon_client.options import Encoding, SpeechOptions
 from server.app import App
 from server.config import EngineSettings, ListenSettings, SegmentSettings, Settings
-from tests.server.fish_speech.recorded_bundle import DATA, RECORDED, recorded_checkpoint, write_recorded_bundle
+from tests.server.fish_speech.recorded_bundle import (
+    RECORDED,
+    recorded_array,
+    recorded_checkpoint,
+    write_recorded_bundle,
+)
 from trt_engines.onnx_runtime.prefill_runner import PrefillRunner, PromptPart
 
 
@@ -51,11 +55,6 @@ async def _hear(app: App, voice: str, text: str = RECORDED["segments"][0]["text"
     return np.frombuffer(audio, "<f4")
 
 
-def _recorded(name: str) -> NDArray[Any]:
-    with np.load(DATA / "e2e/e2e.npz") as arrays:
-        return np.asarray(arrays[name])
-
-
 def _creation(name: str, audio: bytes) -> list[messages.CreateVoiceRequest]:
     consent = voice_pb2.Consent(
         speaker_name="Anna", statement="I agree.", consent_time=timestamp_pb2.Timestamp(seconds=1_700_000_000)
@@ -70,13 +69,13 @@ async def test_a_client_hears_what_the_original_speaks(bundle_dir: Path) -> None
     """Tokenizer, prompt, talker, streaming vocoder and server together give the recorded samples."""
     async with _app(bundle_dir) as app:
         samples = await _hear(app, "recorded")
-    np.testing.assert_allclose(samples, _recorded("segment0_clean_audio"), atol=1e-5)
+    np.testing.assert_allclose(samples, recorded_array("segment0_clean_audio"), atol=1e-5)
 
 
 @pytest.mark.parametrize("first_bytes", [0, 24], ids=["as the original", "early"])
 async def test_a_second_segment_keeps_the_first_in_its_context(bundle_dir: Path, first_bytes: int) -> None:
     """What the original speaks after its own first segment is heard after ours; it was recorded for 14 frames."""
-    first, second = _recorded("segment0_clean_audio"), _recorded("segment1_clean_audio")
+    first, second = recorded_array("segment0_clean_audio"), recorded_array("segment1_clean_audio")
     async with _app(bundle_dir, first_bytes=first_bytes) as app:
         samples = await _hear(app, "recorded", RECORDED["text"])
     np.testing.assert_allclose(samples[: len(first)], first, atol=1e-5)
@@ -107,7 +106,7 @@ async def test_the_rows_of_a_voice_are_computed_once_if_that_is_set(
 
 async def test_a_voice_made_of_the_recorded_reference_speaks_like_it(bundle_dir: Path) -> None:
     """A client sends the recording, hears the original's samples, also after a restart, and deletes the voice."""
-    recording = _recorded("reference_wav_int16").astype("<i2").tobytes()
+    recording = recorded_array("reference_wav_int16").astype("<i2").tobytes()
     async with _app(bundle_dir) as app, aio.insecure_channel(f"127.0.0.1:{app.port}") as channel:
         stub = TextToSpeechServiceStub(channel)
         made = (await stub.CreateVoice(iter(_creation("cloned", recording)))).voice
@@ -119,10 +118,10 @@ async def test_a_voice_made_of_the_recorded_reference_speaks_like_it(bundle_dir:
             await stub.CreateVoice(iter(_creation("silent", bytes(60_000))))
         assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
         assert "is silent" in str(refused.value.details())
-        np.testing.assert_allclose(await _hear(app, "cloned"), _recorded("segment0_clean_audio"), atol=1e-5)
+        np.testing.assert_allclose(await _hear(app, "cloned"), recorded_array("segment0_clean_audio"), atol=1e-5)
     async with _app(bundle_dir) as app, aio.insecure_channel(f"127.0.0.1:{app.port}") as channel:
         stub = TextToSpeechServiceStub(channel)
-        np.testing.assert_allclose(await _hear(app, "cloned"), _recorded("segment0_clean_audio"), atol=1e-5)
+        np.testing.assert_allclose(await _hear(app, "cloned"), recorded_array("segment0_clean_audio"), atol=1e-5)
         await stub.DeleteVoice(messages.DeleteVoiceRequest(name="cloned"))
         listed = (await stub.ListVoices(messages.ListVoicesRequest())).voices
         assert [voice.name for voice in listed] == ["recorded"]

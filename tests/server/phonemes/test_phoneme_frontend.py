@@ -192,3 +192,4 @@ def test_closing_pause(frontend: PhonemeFrontend, voice: Voice, text: str, frame
     assert segment.closing_pause is not None
     assert segment.closing_pause.first_row == segment.words[-1].end_row
     assert segment.closing_pause.max_frames == frames
+    assert segment.closing_pause.sound_frames == 35

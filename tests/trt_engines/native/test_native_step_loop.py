@@ -10,6 +10,7 @@ import pytest
 
 from tests.trt_engines.gpu_double import GpuDouble
 from trt_engines.cuda.driver import CudaDriver
+from trt_engines.cuda.errors import CudaError
 from trt_engines.randomness import uniform
 from trt_engines.tensorrt.block_layout import BlockField, BlockLayout
 from trt_engines.tensorrt.device_memory import DeviceMemory
@@ -73,6 +74,14 @@ def test_flags_come_through(loop: NativeStepLoop) -> None:
     loop.begin(2, 1, (3.0,), 0, 50)
     flags = [(frame.emit, frame.done, frame.finite) for _ in range(4) for frame in loop.advance([2])]
     assert [(True, False, True)] * 2 + [(False, True, True)] * 2 == flags
+
+
+def test_a_gpu_that_fails_is_our_error(loop: NativeStepLoop, libcuda_double: Path) -> None:
+    """What CUDA says on the loop's thread reaches whoever asks for the next frame."""
+    ctypes.CDLL(str(libcuda_double)).double_fail_launches_after(0)
+    loop.begin(0, 1, (100.0,), 0, 50)
+    with pytest.raises(CudaError, match="cuGraphLaunch failed: CUresult 719"):
+        loop.advance([0])
 
 
 def test_a_wrong_number_of_parameters_is_refused(loop: NativeStepLoop) -> None:

@@ -38,3 +38,18 @@ def test_a_failure_comes_out_when_all_have_finished(failing: int) -> None:
     lanes.close()
 
     assert [1] == finished
+
+
+def test_who_computes_beside_them_takes_the_place_of_a_lane() -> None:
+    """Work is dealt to the lanes that are left, and to the caller's own in any case; afterwards all are back."""
+    lanes, threads = Lanes(2, "test"), list[str]()
+
+    def note() -> None:
+        threads.append(threading.current_thread().name)
+
+    with lanes.one_taken(), lanes.one_taken():
+        lanes.run([note, note])
+    left, back = set(threads), lanes.free_count
+    lanes.close()
+
+    assert ({threading.current_thread().name}, 2) == (left, back)

@@ -1,9 +1,11 @@
 """Both kinds of vocoder on ONNX Runtime: samples do not depend on chunks or company."""
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import onnxruntime as ort
 import pytest
 from numpy.typing import NDArray
 
@@ -12,6 +14,10 @@ from tests.trt_engines.vocoder_script import Spoken, in_many_voices, random_cuts
 from trt_engines.base import VocodeItem, Vocoder
 from trt_engines.errors import EngineError, SlotError
 from trt_engines.manifest_loading import load_manifest
+from trt_engines.onnx_runtime import state_vocoder
+from trt_engines.onnx_runtime.bound_run import Arrays, BoundRun
+from trt_engines.onnx_runtime.lane_vocoder import LaneVocoder
+from trt_engines.onnx_runtime.lanes import Lanes
 from trt_engines.onnx_runtime.state_vocoder import StateVocoder
 from trt_engines.onnx_runtime.window_vocoder import WindowVocoder
 
@@ -79,6 +85,43 @@ def test_a_voice_of_another_width_is_refused(vocoder: Vocoder) -> None:
         EngineError, match=r"voice vector of shape \(3,\) was given to slot 0; the vocoder takes 0 numb"
     ):
         vocoder.vocode([item])
+
+
+def test_about_equally_long_chunks_share_a_run(small_bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run costs as much as some frames, so that a little padding is worth a run less, but not much of it."""
+    batches: list[tuple[int, ...]] = []
+
+    def run(session: ort.InferenceSession, inputs: Arrays, outputs: Arrays) -> BoundRun:
+        batches.append(inputs["frames"].shape[:2])
+        return BoundRun(session, inputs, outputs)
+
+    monkeypatch.setattr(state_vocoder, "BoundRun", run)
+    vocoder = StateVocoder(small_bundle, load_manifest(small_bundle), SLOT_COUNT)
+    counts = (2, 16, 4, 8, 7, 12)
+    vocoder.vocode([VocodeItem(slot, frames(1, count), 1, True, False) for slot, count in enumerate(counts)])
+
+    assert [(2, 16), (4, 8)] == batches
+
+
+def test_the_vocoder_takes_the_place_of_a_lane_while_it_runs(small_bundle: Path) -> None:
+    """The step beside it uses the cores that are left; otherwise it behaves as the vocoder in it."""
+    lanes, seen = Lanes(2, "test"), list[int]()
+
+    class Watching(StateVocoder):
+        def vocode(self, items: Sequence[VocodeItem]) -> list[NDArray[np.float32] | SlotError]:
+            seen.append(lanes.free_count)
+            return super().vocode(items)
+
+    plain = Watching(small_bundle, load_manifest(small_bundle), SLOT_COUNT)
+    vocoder = LaneVocoder(plain, lanes)
+    whole = vocode_whole(vocoder, frames(2, 25), 2)
+    after = lanes.free_count
+    lanes.close()
+
+    assert ({1}, 2) == (set(seen), after)
+    assert np.array_equal(vocode_whole(plain, frames(2, 25), 2), whole)
+    assert (SLOT_COUNT, SAMPLES_PER_FRAME) == (vocoder.slot_count, vocoder.samples_per_frame)
+    assert plain.lookahead_frames == vocoder.lookahead_frames
 
 
 def test_samples_come_no_later_than_the_look_ahead(vocoder: Vocoder) -> None:

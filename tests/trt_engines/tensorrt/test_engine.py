@@ -138,7 +138,7 @@ def test_weights_that_do_not_fit_are_a_sentence(open_bench: Callable) -> None:
 def test_the_loops_thread_ends_before_its_stream(open_bench: Callable) -> None:
     """When the vocoder finds no room, a native loop that runs already is closed while its stream is still there."""
     closed: list[bool] = []
-    native = SimpleNamespace(StepLayout=SimpleNamespace)
+    native = SimpleNamespace(StepLayout=SimpleNamespace, CudaFailure=OSError)
     bench_gpus: list[GpuDouble] = []
 
     class Loop:
