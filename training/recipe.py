@@ -27,7 +27,7 @@ class Recipe:
     batch_frames: int = 1200
     decay_share: float = 0.4
     voice_sentences: int = 20
-    voice_steps: int = 2000
+    voice_steps: int = 1200
 
     @property
     def data(self) -> Path:
