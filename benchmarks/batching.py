@@ -2,90 +2,120 @@
 
     python -m benchmarks.batching voices/default --streams 16
 
-All three speak the same utterances as fast as they can (nothing is paced). A static batch begins when the one before
-has wholly finished. Rounds take turns, so that a busy machine is busy for all. Writes
- `benchmarks/results/batching.json`.
+Utterances are of one to four sentences, as people's are, the same for all three, and nothing is paced. A static batch
+begins when the one before has wholly finished. One at a time has the same engine and threads, its talker and vocoder
+work side by side as well, and a step of one row runs no idle row, so that a server of one slot would be no faster. What
+is counted is the audio that arrives in a window of time while a policy is at it, so that none pays for its last
+utterances. Rounds take turns, so that a busy machine is busy for all. Writes `benchmarks/results/batching.json`.
 """
 
 import argparse
 import asyncio
+import itertools
+import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
 from antiphon_client.aio import AsyncClient
 from antiphon_client.options import SpeechOptions
-from benchmarks.listening import Listening, listen
 from benchmarks.record import record
 from benchmarks.server_process import running_server
 
-TEXTS = Path("training/data/eval_sentences.txt").read_text().splitlines()
+SENTENCES = Path("training/data/eval_sentences.txt").read_text("utf-8").splitlines()
+MOST_SENTENCES = 4
 UNPACED = SpeechOptions(seed=1, max_lead_s=3600.0)
-Say = Callable[[str], Awaitable[Listening]]
+WARM_UP_S = 3.0
+Say = Callable[[str], Awaitable[None]]
 
 
-async def one_at_a_time(say: Say, texts: list[str], _: int) -> list[Listening]:
-    """Speak each text when the one before has ended."""
-    return [await say(text) for text in texts]
+async def one_at_a_time(say: Say, texts: Iterator[str], _: int) -> None:
+    """Speak each text when the one before has ended, for ever."""
+    for text in texts:
+        await say(text)
 
 
-async def static_batches(say: Say, texts: list[str], streams: int) -> list[Listening]:
-    """Speak `streams` texts together, and the next ones when all of them have ended."""
-    heard: list[Listening] = []
-    for first in range(0, len(texts), streams):
-        heard += await asyncio.gather(*map(say, texts[first : first + streams]))
-    return heard
+async def static_batches(say: Say, texts: Iterator[str], streams: int) -> None:
+    """Speak `streams` texts together, and the next ones when all of them have ended, for ever."""
+    while True:
+        await asyncio.gather(*(say(next(texts)) for _ in range(streams)))
 
 
-async def continuous(say: Say, texts: list[str], streams: int) -> list[Listening]:
-    """Keep `streams` texts in work: a new one begins as soon as any has ended."""
-    waiting = list(reversed(texts))
-
-    async def work() -> list[Listening]:
-        return [await say(waiting.pop()) for _ in iter(lambda: bool(waiting), False)]
-
-    return [item for items in await asyncio.gather(*(work() for _ in range(streams))) for item in items]
+async def continuous(say: Say, texts: Iterator[str], streams: int) -> None:
+    """Keep `streams` texts in work, for ever: a new one begins as soon as any has ended."""
+    await asyncio.gather(*(one_at_a_time(say, texts, 1) for _ in range(streams)))
 
 
 POLICIES = {"one at a time": one_at_a_time, "static batches": static_batches, "continuous": continuous}
 
 
-async def measure(target: str, streams: int, rounds: int) -> dict[str, float]:
-    """Return seconds of speech per second for each policy: the median of the rounds."""
-    texts = (TEXTS * 4)[: 4 * streams]
+def utterances(seed: int) -> Iterator[str]:
+    """Yield texts of one to four sentences for ever."""
+    chance = random.Random(seed)
+    while True:
+        yield " ".join(chance.choices(SENTENCES, k=chance.randint(1, MOST_SENTENCES)))
+
+
+class Meter:
+    """Speaks texts on one connection, and counts the audio of all of them as it arrives."""
+
+    def __init__(self, client: AsyncClient) -> None:
+        self.audio_s = 0.0
+        self._client = client
+
+    async def say(self, text: str) -> None:
+        """Speak a text to its end.
+
+        Raises:
+            AntiphonError: The server did not take it, or failed.
+        """
+        async for chunk in self._client.speak(text, UNPACED):
+            self.audio_s += chunk.duration_s
+
+
+async def speed(client: AsyncClient, policy: str, streams: int, seconds: float, seed: int) -> float:
+    """Return seconds of speech per second of one policy, over `seconds` after it has got going."""
+    meter = Meter(client)
+    work = asyncio.ensure_future(POLICIES[policy](meter.say, utterances(seed), streams))
+    try:
+        await asyncio.wait([work], timeout=WARM_UP_S)
+        began_s, before_s = time.perf_counter(), meter.audio_s
+        await asyncio.wait([work], timeout=seconds)
+        return (meter.audio_s - before_s) / (time.perf_counter() - began_s)
+    finally:
+        work.cancel()  # does nothing to one that has failed, whose error comes out below
+        with suppress(asyncio.CancelledError):
+            await work
+
+
+async def measure(target: str, streams: int, rounds: int, seconds: float) -> dict[str, list[float]]:
+    """Return the speed of each policy in each round."""
     speeds: dict[str, list[float]] = {name: [] for name in POLICIES}
     async with AsyncClient(target) as client:
-
-        async def say(text: str) -> Listening:
-            heard = await listen(client, text, UNPACED)
-            if heard.error:
-                raise RuntimeError(f"An utterance ended with {heard.error}; the server must take {streams} at once.")
-            return heard
-
-        await continuous(say, texts[:streams], streams)
-        for _ in range(rounds):
-            for name, policy in POLICIES.items():
-                began_s = time.perf_counter()
-                heard = await policy(say, texts, streams)
-                speeds[name].append(sum(item.audio_s for item in heard) / (time.perf_counter() - began_s))
-    return {name: float(np.median(values)) for name, values in speeds.items()}
+        for seed, name in itertools.product(range(rounds), POLICIES):
+            speeds[name].append(await speed(client, name, streams, seconds, seed))
+            print(f"{name}: {speeds[name][-1]:.1f}", flush=True)
+    return speeds
 
 
 def main() -> None:
-    """Measure and print a table."""
+    """Measure and print a table of the medians."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bundle", type=Path)
     parser.add_argument("--streams", type=int, default=16)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=15.0, help="of each policy in each round")
     args = parser.parse_args()
     with running_server(args.bundle, {"ENGINE__SLOT_COUNT": str(max(32, args.streams))}) as (target, _):
-        speeds = asyncio.run(measure(target, args.streams, args.rounds))
-    record("batching", {"streams": args.streams, "audio_s_per_s": speeds})
+        rounds = asyncio.run(measure(target, args.streams, args.rounds, args.seconds))
+    speeds = {name: float(np.median(values)) for name, values in rounds.items()}
+    record("batching", {"streams": args.streams, "audio_s_per_s": speeds, "rounds": rounds})
     print("| policy | seconds of speech per second | times one at a time |\n|---|---|---|")
-    for name, speed in speeds.items():
-        print(f"| {name} | {speed:.1f} | {speed / speeds['one at a time']:.2f} |")
+    for name, value in speeds.items():
+        print(f"| {name} | {value:.1f} | {value / speeds['one at a time']:.2f} |")
 
 
 if __name__ == "__main__":

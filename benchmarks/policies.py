@@ -111,7 +111,9 @@ class _Continuous:
         self._costs = costs
         slots, vocoder_slots = SlotPool(costs.slot_count), SlotPool(costs.slot_count)
         self._scheduler = Scheduler(settings, _LIMITS, math.inf, slots, vocoder_slots)
-        self._ramp = Ramp(FIRST_FRAMES, LARGEST_FRAMES, settings.chunk_growth, FRAME_S, LOOKAHEAD_FRAMES)
+        self._ramp = Ramp(
+            FIRST_FRAMES, LARGEST_FRAMES, settings.chunk_growth, FRAME_S, LOOKAHEAD_FRAMES, 2 * LARGEST_FRAMES
+        )
         self._lead_limit_s = lead_limit_s
         self._segments: dict[SegmentId, _Speaking] = {}
         self._live: dict[UtteranceId, Listener] = {}
@@ -183,7 +185,7 @@ class _Continuous:
         self._scheduler.vocoded(results, ended_s, cost_s, sum(work.frame_count for work in works))
 
     def _sleep(self, waiting: deque[Listener]) -> None:
-        moments = [self._scheduler.next_wake_s()]
+        moments = [self._scheduler.next_wake_s(self._now_s)]
         moments += [waiting[0].arrival_s] if waiting else []
         moments += [self._vocoding[0][0]] if self._vocoding else []
         self._now_s = min(moments)

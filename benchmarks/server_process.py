@@ -25,7 +25,7 @@ def running_server(bundle: Path, settings: Mapping[str, str] | None = None) -> I
         bundle: directory of the voice bundle.
         settings: further `ANTIPHON_` variables, by the name behind that prefix.
     """
-    target = f"127.0.0.1:{_free_port()}"
+    target = f"127.0.0.1:{free_port()}"
     chosen = {
         "LISTEN__PORT": target.rsplit(":", 1)[1],
         "LISTEN__METRICS_PORT": "-1",
@@ -49,7 +49,8 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port that nobody listens on just now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -15,6 +15,9 @@ from typing import NamedTuple
 from server.pacing import PlaybackClock, chunk_frames
 from server.utterance import FinishReason, Segment, UtteranceId
 
+PATIENT_LEAD_S = 1.0
+"""A listener who has this much can wait for a longer chunk, which costs less, and never feel the network's jitter."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ramp:
@@ -22,10 +25,11 @@ class Ramp:
 
     Attributes:
         first_frames: Length of the first chunk after silence.
-        largest_frames: No chunk is longer.
+        largest_frames: No chunk is longer, but for `patient_frames`.
         growth: Factor from one chunk to the next.
         frame_s: Seconds of audio in a frame.
         lookahead_frames: Frames by which the vocoder's samples lag behind.
+        patient_frames: Length of a chunk for a listener who has plenty; 0 for no longer than any other.
     """
 
     first_frames: int
@@ -33,6 +37,11 @@ class Ramp:
     growth: float
     frame_s: float
     lookahead_frames: int
+    patient_frames: int = 0
+
+    def longest_frames(self, lead_s: float) -> int:
+        """Return the length of the longest chunk for a listener who has this much."""
+        return max(self.largest_frames, self.patient_frames if lead_s >= PATIENT_LEAD_S else 0)
 
 
 @dataclass(slots=True)
@@ -91,6 +100,8 @@ class UtteranceProgress:
     """When text came to this utterance while it had nothing to do."""
     is_held: bool = False
     """Whether it is so far ahead of its listener that it sits out."""
+    resume_s: float = 0.0
+    """Where it is held: how far ahead it still is when it goes on, whoever else does."""
     read_s: float = 0.0
     """Audio that the reader has taken."""
     stalled_since_s: float = math.inf
@@ -154,18 +165,20 @@ class UtteranceProgress:
             return False
         lead_s = self.clock.lead_s(now_s)
         is_late = 0.0 < lead_s <= latency_s and self.chunk_index > 0
-        return is_late or self.is_held or ready >= self._enough_frames(lead_s)
+        is_waited_for = self.is_held and lead_s < PATIENT_LEAD_S
+        return is_late or is_waited_for or ready >= self._enough_frames(lead_s)
 
     def _enough_frames(self, lead_s: float) -> int:
         """Return the length of the next chunk on the ramp, which starts anew when the listener has nothing."""
         ramp, chunk_index = self.ramp, self.chunk_index if lead_s > 0.0 else 0
-        return chunk_frames(ramp.first_frames, ramp.largest_frames, ramp.growth, chunk_index)
+        return chunk_frames(ramp.first_frames, ramp.longest_frames(lead_s), ramp.growth, chunk_index)
 
-    def next_vocode(self) -> VocodeChunk:
+    def next_vocode(self, now_s: float) -> VocodeChunk:
         """Return what to vocode of the oldest segment."""
         oldest, ramp = self.active[0], self.ramp
+        longest = ramp.longest_frames(self.clock.lead_s(now_s))
         pending = oldest.frame_count - oldest.vocoded_frames
-        count = min(pending, ramp.largest_frames + (0 if oldest.vocoded_frames else ramp.lookahead_frames))
+        count = min(pending, longest + (0 if oldest.vocoded_frames else ramp.lookahead_frames))
         is_last = oldest.reason is not None and count == pending
         end = oldest.vocoded_frames + count
         return VocodeChunk(count, end if is_last else max(0, end - ramp.lookahead_frames), is_last)

@@ -146,9 +146,9 @@ class Scheduler:
             if utterance := self._owners.get(segment_id):
                 self._end(utterance, Failure.ENGINE)
 
-    def next_wake_s(self) -> float:
+    def next_wake_s(self, now_s: float) -> float:
         """Return the moment at which `schedule` could have something new to say although nothing comes in."""
-        return min((self._wake_s(utterance) for utterance in self._utterances.values()), default=math.inf)
+        return min((self._wake_s(utterance, now_s) for utterance in self._utterances.values()), default=math.inf)
 
     def check_integrity(self) -> None:
         """Assert that every slot is held by a segment that knows of it, and that nothing over is remembered."""
@@ -196,7 +196,7 @@ class Scheduler:
             return ()
         free_slot_count = self._slots.free_vocoder_slot_count
         due = self.planner.vocode(self._utterances.values(), free_slot_count, step_rows, now_s)
-        works = tuple(self._vocode(utterance) for utterance in due)
+        works = tuple(self._vocode(utterance, now_s) for utterance in due)
         self._vocode_batch_count += bool(works)
         return works
 
@@ -211,8 +211,8 @@ class Scheduler:
         assert part.slot is not None
         return DecodeWork(part.segment.id, part.slot, part.step_count - 1)
 
-    def _vocode(self, utterance: UtteranceProgress) -> VocodeWork:
-        part, chunk = utterance.active[0], utterance.next_vocode()
+    def _vocode(self, utterance: UtteranceProgress, now_s: float) -> VocodeWork:
+        part, chunk = utterance.active[0], utterance.next_vocode(now_s)
         slot = self._slots.lend_vocoder_slot(utterance)
         start = part.vocoded_frames
         part.vocoded_frames += chunk.frame_count
@@ -285,6 +285,6 @@ class Scheduler:
         del self._owners[segment_id]
         self._dropped.append(segment_id)
 
-    def _wake_s(self, utterance: UtteranceProgress) -> float:
+    def _wake_s(self, utterance: UtteranceProgress, now_s: float) -> float:
         stalled_s = utterance.stalled_since_s + self._stall_timeout_s
-        return min(utterance.deadline_s, stalled_s, self.planner.wake_s(utterance))
+        return min(utterance.deadline_s, stalled_s, self.planner.wake_s(utterance, now_s))

@@ -33,6 +33,7 @@ from server.worker import Worker
 from trt_engines.base import Engine
 
 _SEEDS = 2**31
+_PATIENT_CHUNKS = 2  # chunks of the voice in one for a listener who has plenty
 _WHOLE_LEAD_S = 60.0  # who takes this much in advance writes a file; nobody waits for the next word
 
 
@@ -163,7 +164,8 @@ class Synthesizer:
         largest = _frames(config.largest_chunk_s, frame_s, vocode.chunk_frames)
         first = min(largest, _frames(config.first_chunk_s, frame_s, vocode.first_chunk_frames))
         growth = self._settings.scheduling.chunk_growth
-        ramp = Ramp(first, largest, growth, frame_s, vocode.lookahead_frames)
+        patient = 0 if config.largest_chunk_s else _PATIENT_CHUNKS * vocode.chunk_frames
+        ramp = Ramp(first, largest, growth, frame_s, vocode.lookahead_frames, patient)
         progress = UtteranceProgress(plan.utterance_id, ramp, plan.started.lead_limit_s, config.deadline_s)
         if config.lead_s > 0.0:
             progress.clock.end_s = self._clock() + config.lead_s

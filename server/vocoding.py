@@ -15,6 +15,7 @@ from server.step import VocodeResult
 from server.utterance import AudioChunk, Segment
 from trt_engines.base import VocodeItem, Vocoder
 from trt_engines.errors import SlotError
+from trt_engines.thread_name import name_this_thread
 
 
 class VocodeTask(NamedTuple):
@@ -57,7 +58,7 @@ class Vocoding:
         self._sample_rate_hz = sample_rate_hz
         self._loop = loop
         self._clock = clock
-        self._thread = ThreadPoolExecutor(1, "vocoder")
+        self._thread = ThreadPoolExecutor(1, "vocoder", name_this_thread)
 
     def submit(self, tasks: Sequence[VocodeTask]) -> VocodeFuture:
         """Queue a batch behind the one that runs."""

@@ -36,6 +36,7 @@ from server.storyline import Storylines
 from server.utterance import Event, Finished, SegmentFinished, UtteranceId
 from server.vocoding import VocodedBatch, VocodeFuture, VocodeTask, Vocoding
 from trt_engines.base import Engine
+from trt_engines.thread_name import name_this_thread
 
 _FAILURE_LIMIT = 3  # in a row; then the engine is beyond help and the process should be replaced
 
@@ -134,15 +135,14 @@ class Worker:
 
     def capacity(self, max_load: float) -> int:
         """Return how many utterances can be spoken in real time with the engine busy for `max_load` of it at most."""
-        planner = self._scheduler.planner
-        budget_s = max_load * self._frame_s
-        return min(planner.step_cost.count_within(budget_s), planner.vocode_cost.count_within(budget_s))
+        return self._scheduler.planner.capacity(max_load * self._frame_s)
 
     def check_integrity(self) -> None:
         """Assert that no slot is lost; only while nothing is spoken, or after `stop`."""
         self._scheduler.check_integrity()
 
     def _main(self) -> None:
+        name_this_thread()
         try:
             while not self._is_stopping:
                 self._turn()
@@ -168,7 +168,8 @@ class Worker:
         """Act on every message that is there; wait for one if there was nothing to do."""
         try:
             if is_idle:
-                wait_s = self._scheduler.next_wake_s() - self._clock()
+                now_s = self._clock()
+                wait_s = self._scheduler.next_wake_s(now_s) - now_s
                 self._inbox.get(timeout=max(0.0, min(wait_s, threading.TIMEOUT_MAX)))()
             while True:
                 self._inbox.get_nowait()()

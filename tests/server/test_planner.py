@@ -4,7 +4,7 @@ import pytest
 
 from server.config import SchedulingSettings
 from server.utterance import FinishReason, SegmentId, UtteranceId
-from tests.fakes import FRAME_S
+from tests.fakes import FRAME_S, LOOKAHEAD_FRAMES
 from tests.server.scheduler_rig import SchedulerRig
 
 
@@ -130,6 +130,68 @@ def test_the_smallest_lead_limit_still_speaks(lead_limit_s: float) -> None:
     rig.run(3.0)
 
     assert [FinishReason.COMPLETED] == [outcome.reason for outcome in rig.ended()]
+
+
+def test_who_is_well_ahead_steps_only_in_company() -> None:
+    """A newcomer climbs alone to half of its limit, no further, and then fills up together with the others."""
+    rig = SchedulerRig(slot_count=6, frames_per_segment=300)
+    for number in range(5):
+        rig.say(rig.open(number))
+    rig.run(1.2)
+    newcomer = rig.say(rig.open(5))
+    rig.steps.clear()
+    rig.run(4.0)
+    alone = sum([newcomer] == [work.segment_id for work in step.decode] for step in rig.steps)
+    rows = [len(step.decode) for step in rig.steps if step.decode]
+
+    assert alone <= round(1.0 / FRAME_S) + LOOKAHEAD_FRAMES + 1
+    assert sum(rows) / len(rows) > 4.0
+    assert min(rig.spares_s) > 0.0
+
+
+def test_one_who_waits_for_company_goes_alone_in_time() -> None:
+    """Nobody comes, so half of the limit is where it goes on by itself, and its listener never waits."""
+    rig = SchedulerRig(frames_per_segment=400)
+    for number, lead_limit_s in enumerate((2.0, 40.0, 40.0)):
+        rig.say(rig.open(number, lead_limit_s=lead_limit_s))
+    rig.run(2.5)
+    rig.steps.clear()
+    rig.spares_s.clear()
+    rig.run(6.0)
+    first = [work.segment_id for step in rig.steps for work in step.decode].count(SegmentId(0))
+
+    assert first >= 4.0 / FRAME_S
+    assert min(rig.spares_s) > 0.1
+
+
+def test_the_vocoder_is_given_more_while_every_listener_has_some_audio() -> None:
+    """Large batches cost less; a listener who has nothing must not wait for one to end."""
+    rig = SchedulerRig(slot_count=8, frames_per_segment=200, settings=SchedulingSettings(vocode_budget_s=0.004))
+    for number in range(6):
+        rig.say(rig.open(number))
+    rig.run(1.0)
+    rig.say(rig.open(6))
+    sizes = {False: [0], True: [0]}
+    for _ in range(400):
+        is_behind = rig.frame_counts.get(SegmentId(6), 0) < 6
+        sizes[is_behind] += [sum(work.frame_count for work in work.vocode) for work in (rig.turn(),)]
+        rig.clock.advance(0.002)
+
+    assert max(sizes[False]) > 16 >= max(sizes[True])
+
+
+def test_capacity_counts_every_batch_of_the_vocoder() -> None:
+    """50 ms are enough for 37 frames in batches of 12, though one batch of 46 would fit; a slow talker may be less."""
+    rig = SchedulerRig(settings=SchedulingSettings(vocode_budget_s=0.01))
+    planner = rig.scheduler.planner
+    for frames in (8, 16) * 400:
+        planner.vocode_cost.observe(frames, 0.004 + 0.001 * frames)
+        planner.step_cost.observe(frames, 0.005 + 0.0005 * frames)
+    by_vocoder = planner.capacity(0.0501)
+    for rows in (8, 16) * 400:
+        planner.step_cost.observe(rows, 0.005 + 0.005 * rows)
+
+    assert (37, 9) == (by_vocoder, planner.capacity(0.0501))
 
 
 def test_an_endless_lead_is_made_at_full_speed() -> None:

@@ -1,5 +1,7 @@
 """Counts and moments of an utterance at work: what is due, what is ready, how far ahead it is."""
 
+import dataclasses
+
 import pytest
 
 from server.progress import Ramp, SegmentProgress, UtteranceProgress
@@ -22,7 +24,7 @@ def speaking(frames: int, vocoded: int = 0, audio: int = 0, reason: FinishReason
 def test_the_first_chunk_waits_for_the_look_ahead() -> None:
     """Two frames of audio need five frames of a vocoder that looks three ahead."""
     assert [False, False, True] == [speaking(n).is_vocode_due(100.0, 0.0) for n in (3, 4, 5)]
-    assert (5, 2, False) == speaking(5).next_vocode()
+    assert (5, 2, False) == speaking(5).next_vocode(100.0)
 
 
 def test_the_end_brings_out_what_was_held_back() -> None:
@@ -30,18 +32,34 @@ def test_the_end_brings_out_what_was_held_back() -> None:
     ended = speaking(9, vocoded=6, audio=3, reason=FinishReason.COMPLETED)
 
     assert ended.is_vocode_due(100.0, 0.0)
-    assert (3, 9, True) == ended.next_vocode()
+    assert (3, 9, True) == ended.next_vocode(100.0)
 
 
 def test_the_end_may_come_without_a_further_frame() -> None:
     """If the talker stops after its last frame has gone to the vocoder, an empty piece ends the segment."""
-    assert (0, 6, True) == speaking(6, vocoded=6, audio=3, reason=FinishReason.COMPLETED).next_vocode()
+    assert (0, 6, True) == speaking(6, vocoded=6, audio=3, reason=FinishReason.COMPLETED).next_vocode(100.0)
 
 
 def test_what_has_piled_up_goes_in_pieces() -> None:
     """A vocoder that fell behind is given chunks of the largest length, not everything at once."""
-    assert (11, 8, False) == speaking(40).next_vocode()
-    assert (8, 16, False) == speaking(40, vocoded=11, audio=8).next_vocode()
+    assert (11, 8, False) == speaking(40).next_vocode(100.0)
+    assert (8, 16, False) == speaking(40, vocoded=11, audio=8).next_vocode(100.0)
+
+
+def test_a_listener_who_has_plenty_is_sent_longer_chunks() -> None:
+    """With a second or more in hand the chunk is the patient one, and a held utterance does not send its remainder."""
+    ramp = dataclasses.replace(RAMP, patient_frames=16)
+    cases = (0.9, 27, False), (1.1, 27, False), (1.1, 38, False), (1.1, 27, True), (0.9, 22, True)
+    due = []
+    for lead_s, frames, is_held in cases:
+        utterance = speaking(frames, vocoded=20, audio=17)
+        utterance.ramp, utterance.is_held, utterance.chunk_index = ramp, is_held, 9
+        utterance.clock.deliver(100.0, lead_s)
+        due.append(utterance.is_vocode_due(100.0, 0.0))
+
+        assert min(frames - 20, 16 if lead_s > 1.0 else 8) == utterance.next_vocode(100.0).frame_count
+
+    assert [False, False, True, False, True] == due
 
 
 def test_chunks_grow_while_the_listener_has_something_to_play() -> None:

@@ -77,7 +77,7 @@ def test_an_idle_scheduler_wakes_for_a_deadline() -> None:
     rig.open(0, deadline_s=rig.clock() + 7.0)
     rig.turn()
 
-    assert rig.clock() + 7.0 == rig.scheduler.next_wake_s()
+    assert rig.clock() + 7.0 == rig.scheduler.next_wake_s(rig.clock())
 
 
 def test_cancel_frees_the_slots_at_the_next_step() -> None:

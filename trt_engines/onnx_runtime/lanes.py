@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 
+from trt_engines.thread_name import name_this_thread
+
 Work = Callable[[], object]
 
 
@@ -29,7 +31,7 @@ class Lanes:
         self.pool_threads = pool_threads
         self._taken_count = 0
         self._taking = threading.Lock()
-        self._executor = ThreadPoolExecutor(max(1, count - 1), name)
+        self._executor = ThreadPoolExecutor(max(1, count - 1), name, name_this_thread)
 
     @property
     def free_count(self) -> int:

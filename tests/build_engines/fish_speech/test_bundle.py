@@ -114,7 +114,7 @@ def test_a_large_talker_keeps_its_weights_beside_the_graphs(
     np.testing.assert_array_equal(frames, arrays["segment0_clean_codes"].T)
 
 
-@pytest.mark.parametrize("storage", [Storage.FLOAT16, Storage.PACKED, Storage.INT8])
+@pytest.mark.parametrize("storage", [Storage.FLOAT16, Storage.PACKED, Storage.INT8, Storage.INT4])
 def test_narrow_weights_run_and_take_less_room(
     vectors: Any, checkpoint: FishCheckpoint, tmp_path: Path, storage: Storage
 ) -> None:

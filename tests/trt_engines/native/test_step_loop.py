@@ -7,7 +7,7 @@ import pytest
 
 from tests.trt_engines.native.conftest import NATIVE, TESTS, compiled
 
-pytestmark = pytest.mark.timeout(600)  # seconds to compile on an idle machine
+pytestmark = pytest.mark.timeout(1800)  # a minute to compile on an idle machine, many beside other work
 
 
 @pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
