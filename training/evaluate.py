@@ -90,9 +90,9 @@ def references(recipe: Recipe) -> dict[str, Callable[[str, int], Samples]]:
     return {"codec": by_codec, "teacher": by_teacher}
 
 
-def other_voices(bundle: Path) -> list[str]:
-    """Return the names of the voices of a bundle but for the default one, which is the first by name."""
-    return sorted(path.stem for path in (bundle / "voices").glob("*.json"))[1:]
+def voice_names(bundle: Path) -> list[str]:
+    """Return the names of the voices of a bundle; the first one is the default voice."""
+    return sorted(path.stem for path in (bundle / "voices").glob("*.json"))
 
 
 def _ids(teacher: Teacher, text: str) -> list[int]:
@@ -112,7 +112,7 @@ def evaluate_bundle(recipe: Recipe) -> None:
         figures.append(listen("voice", name, texts * len(seeds), said))
         _write(figures, recipe.bundle)
     texts = sentence_lists()["eval-20"]
-    for voice in other_voices(recipe.bundle):
+    for voice in voice_names(recipe.bundle)[1:]:
         said = [item.samples for item in asyncio.run(say_all(recipe.bundle, [text.text for text in texts], 0, voice))]
         figures.append(listen(f"voice {voice}", "eval-20", texts, said))
         _write(figures, recipe.bundle)
