@@ -1,11 +1,15 @@
 """A server on a Fish Speech bundle: text and voice in through a socket, the original's audio out."""
 
-from collections.abc import Sequence
+import asyncio
+import io
+import os
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import grpc
 import numpy as np
 import pytest
+import soundfile
 from google.protobuf import timestamp_pb2
 from grpc import aio
 from numpy.typing import NDArray
@@ -144,3 +148,74 @@ async def test_a_creation_out_of_order_is_refused(bundle_dir: Path) -> None:
                 await TextToSpeechServiceStub(channel).CreateVoice(iter(requests))
             assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
             assert fault in str(refused.value.details())
+
+
+async def test_what_is_no_recording_is_refused_over_the_socket(bundle_dir: Path) -> None:
+    """Text, noise, another kind of file, a file that is cut off: INVALID_ARGUMENT, and the sentence names the fault."""
+    recording = recorded_array("reference_wav_int16")
+    whole = io.BytesIO()
+    soundfile.write(whole, np.stack([recording, recording], 1), 44_100, format="OGG", subtype="VORBIS")
+    cases = [
+        (b"The words, not the sound. " * 4000, "is text"),
+        (np.random.default_rng(1).bytes(100_000), "is noise, not speech"),
+        (b"\0\0\0\x20ftypM4A " + bytes(90_000), "begins like an MP4 or M4A file"),
+        (whole.getvalue()[:-100], "of kind Ogg but cannot be read: it is damaged, or not complete"),
+        (b"", "lasts 0.0 s"),
+        (np.full(44_100, 32_767, "<i2").tobytes(), "is clipped"),
+    ]
+    async with _app(bundle_dir) as app, aio.insecure_channel(f"127.0.0.1:{app.port}") as channel:
+        stub = TextToSpeechServiceStub(channel)
+        for audio, fault in cases:
+            with pytest.raises(aio.AioRpcError) as refused:
+                await stub.CreateVoice(iter(_creation("faulty", audio)))
+            assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+            assert fault in str(refused.value.details())
+        made = (await stub.CreateVoice(iter(_creation("faulty", whole.getvalue())))).voice
+        assert made.name == "faulty"
+        await stub.DeleteVoice(messages.DeleteVoiceRequest(name="faulty"))
+
+
+async def test_of_two_calls_for_one_name_one_makes_it(bundle_dir: Path) -> None:
+    """The other one is told that the name is taken, and the voice speaks."""
+    recording = recorded_array("reference_wav_int16").astype("<i2").tobytes()
+    async with _app(bundle_dir) as app, aio.insecure_channel(f"127.0.0.1:{app.port}") as channel:
+        stub = TextToSpeechServiceStub(channel)
+        calls = [stub.CreateVoice(iter(_creation("twin", recording))) for _ in range(3)]
+        codes = sorted([(await call.code()).name for call in calls])
+        assert codes == ["ALREADY_EXISTS", "ALREADY_EXISTS", "OK"]
+        np.testing.assert_allclose(await _hear(app, "twin"), recorded_array("segment0_clean_audio"), atol=1e-5)
+        await stub.DeleteVoice(messages.DeleteVoiceRequest(name="twin"))
+
+
+async def test_a_client_that_leaves_in_the_middle_leaves_nothing(bundle_dir: Path) -> None:
+    """The name is free, no directory is left, and the next call makes the voice."""
+    recording = recorded_array("reference_wav_int16").astype("<i2").tobytes()
+    half, has_sent = _creation("fleeting", recording)[:2], asyncio.Event()
+
+    async def send() -> AsyncIterator[messages.CreateVoiceRequest]:
+        for request in half:
+            yield request
+        has_sent.set()
+        await asyncio.Event().wait()
+
+    async with _app(bundle_dir) as app, aio.insecure_channel(f"127.0.0.1:{app.port}") as channel:
+        stub = TextToSpeechServiceStub(channel)
+        call = stub.CreateVoice(send())
+        await has_sent.wait()
+        call.cancel()
+        assert await call.code() is grpc.StatusCode.CANCELLED
+        assert (await stub.CreateVoice(iter(_creation("fleeting", recording)))).voice.custom
+        await stub.DeleteVoice(messages.DeleteVoiceRequest(name="fleeting"))
+    assert await asyncio.to_thread(os.listdir, bundle_dir.parent / "made") == []
+
+
+async def test_a_place_for_voices_that_cannot_be_written_is_told(bundle_dir: Path) -> None:
+    """An error of the server with a reason of its own; voices that are there go on speaking."""
+    recording = recorded_array("reference_wav_int16").astype("<i2").tobytes()
+    async with _app(bundle_dir) as app, aio.insecure_channel(f"127.0.0.1:{app.port}") as channel:
+        await asyncio.to_thread((bundle_dir.parent / "made").rmdir)
+        with pytest.raises(aio.AioRpcError) as refused:
+            await TextToSpeechServiceStub(channel).CreateVoice(iter(_creation("homeless", recording)))
+        assert refused.value.code() is grpc.StatusCode.INTERNAL
+        assert "'homeless' cannot be kept: No such file or directory" in str(refused.value.details())
+        assert len(await _hear(app, "recorded")) > 0
