@@ -1,6 +1,5 @@
 """Characters that the voice cannot speak are reported to the client, through a real socket."""
 
-
 import unicodedata
 
 import pytest
