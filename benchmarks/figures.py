@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.load import LoadResult
 from benchmarks.load import table as load_table
-from training.evaluate_table import Figures
+from training.evaluate_table import Figures, bars
 from training.evaluate_table import table as voice_table
 
 RESULTS = Path("benchmarks/results")
@@ -23,9 +23,15 @@ def figures() -> str:
     times, batching = _read("word_times"), _read("batching")["data"]
     speeds = batching["audio_s_per_s"]
     alone = speeds["one at a time"]
+    voice, robustness = [Figures(**item) for item in _read("voice_quality")], _read("robustness")
+    faults = ", ".join(f"{count} {fault}" for fault, count in robustness["faults"].items()) or "no fault"
     parts = [
-        "**The default voice**, through server and client (`make voice-eval`); `codec` and `teacher` bound it:",
-        voice_table([Figures(**item) for item in _read("voice_quality")]),
+        "**The default voice**, through server and client (`make voice-eval`); `teacher` bounds it. Words are compared "
+        "as they are spoken; `as written` is what Whisper's normalization makes of them:",
+        voice_table(voice),
+        bars(voice),
+        f"{robustness['texts']} awkward texts, one word to sixty, odd names, emoji, other scripts "
+        f"(`python -m training robustness`): {faults}.",
         f"Word starts of {times['words']} words: median error {times['median_abs_ms']} ms, "
         f"95 % within {times['p95_abs_ms']} ms.",
         "**Load**: Poisson arrivals over gRPC, two CPU cores of a machine that others use too, load generator "

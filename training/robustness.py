@@ -60,7 +60,7 @@ class Listener:
         self._voice = VoiceCatalogue(bundle, manifest).default
 
     def hear(self, texts: list[SpokenText], said: list[Said]) -> list[Alignment]:
-        """Return the words of every utterance beside the right ones; what seems faulty in a pack is heard alone."""
+        """Return the words of every utterance beside the right ones; what seems faulty in a pack is heard alone too."""
         sounds = [judges.at_asr_rate(item.samples, SAMPLE_RATE_HZ) for item in said]
         forms = [text.spoken for text in texts]
         progress = tqdm(desc="packs heard")
@@ -71,7 +71,7 @@ class Listener:
 
         packed = hear_packed(forms, sounds, judges.ASR_RATE_HZ, base).alignments
         return [
-            align(form, base(sound)) if word_faults(alignment) else alignment
+            min(alignment, align(form, base(sound)), key=_error_count) if word_faults(alignment) else alignment
             for form, sound, alignment in zip(forms, sounds, packed, strict=True)
         ]
 
@@ -94,6 +94,10 @@ class Listener:
             if phonemes:
                 faults += length_faults(segment.duration_s, phonemes)
         return faults
+
+
+def _error_count(alignment: Alignment) -> int:
+    return alignment.error_count
 
 
 def check_robustness(recipe: Recipe) -> None:
