@@ -13,6 +13,9 @@ from training.train_voices import TIMBRE_WIDTH, Vectors
 from training.voice_list import FIRST_VOICE, OTHER_VOICES
 
 BUNDLE_ID = "antiphon-default"
+_STRENGTH = 0.8
+"""How much of a timbre a voice gets. In full it is more like its teacher, but rougher: on sentences not trained on, all
+of it had a DistillMOS of 3.5 and a Resemblyzer similarity of 0.96, 0.85 of it 3.7 and 0.94, 0.7 of it 3.8 and 0.88."""
 _DATA = Path(__file__).parent / "data"
 
 
@@ -27,7 +30,8 @@ def add_voices(recipe: Recipe) -> None:
     state = torch.load(recipe.voices, weights_only=True)
     vectors = Vectors(len(OTHER_VOICES), TIMBRE_WIDTH)
     vectors.load_state_dict(state["vectors"])
-    whole = torch.cat([vectors(torch.arange(len(OTHER_VOICES))), state["pitch"]], 1).detach()
+    timbres = _STRENGTH * vectors(torch.arange(len(OTHER_VOICES)))
+    whole = torch.cat([timbres, state["pitch"]], 1).detach()
     cards = {
         voice.name: {**voice.card, "vector": [round(number, 5) for number in vector.tolist()]}
         for voice, vector in zip(OTHER_VOICES, whole, strict=True)
