@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trt_engines.graph_tensors import vocode_tensors
+from trt_engines.manifest import Manifest
 from trt_engines.manifest_loading import load_manifest
 from trt_engines.onnx_runtime.bound_run import BoundRun
 from trt_engines.onnx_runtime.session import open_session
@@ -33,11 +34,10 @@ class VocoderCalls:
 
     def work(self, streams: int, frames: int) -> Callable[[], None]:
         """Return a call of this many streams and frames, none of which begins or ends."""
-        width = self._manifest.vocode.state_width
-        inputs = vocode_inputs(streams, frames, self._manifest.frame.width, width)
+        inputs = vocode_inputs(streams, frames, self._manifest)
         outputs = {
             "samples": np.empty((streams, frames * self._manifest.audio.samples_per_frame), np.float32),
-            "state_out": np.empty((streams, width), np.float32),
+            "state_out": np.empty_like(inputs["state"]),
         }
         run = BoundRun(self._session, inputs, outputs)
         for _ in range(3):
@@ -46,16 +46,18 @@ class VocoderCalls:
         return run
 
 
-def vocode_inputs(streams: int, frames: int, frame_width: int, state_width: int) -> dict[str, NDArray[Any]]:
-    """Return the inputs of the first call of some streams."""
-    codes = np.random.default_rng(0).integers(0, CODES, (streams, frames, frame_width)).astype(np.int32)
-    return {
+def vocode_inputs(streams: int, frames: int, manifest: Manifest) -> dict[str, NDArray[Any]]:
+    """Return the inputs of the first call of some streams, all in the first voice."""
+    codes = np.random.default_rng(0).integers(0, CODES, (streams, frames, manifest.frame.width)).astype(np.int32)
+    inputs = {
         "frames": codes,
         "count": np.full(streams, frames, np.int32),
         "is_last": np.zeros(streams, np.bool_),
         "seed": np.arange(streams, dtype=np.int32),
-        "state": np.zeros((streams, state_width), np.float32),
+        "state": np.zeros((streams, manifest.vocode.state_width), np.float32),
     }
+    width = manifest.vocode.voice_width
+    return inputs | ({"voice": np.zeros((streams, width), np.float32)} if width else {})
 
 
 def least_cpu_s(works: Sequence[Callable[[], object]]) -> list[float]:

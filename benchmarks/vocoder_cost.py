@@ -46,7 +46,7 @@ def main() -> None:
         "profiles": {name: [profile.told() for profile in found] for name, found in profiles.items()},
     }
     if options.beside:
-        data["difference"] = _difference(bundles)
+        data["difference"] = difference(bundles)
     record("vocoder_cost", data)
     print(data["profiles"], data.get("difference", ""), sep="\n")
 
@@ -75,7 +75,7 @@ def _times(calls: Sequence[VocoderCalls], profile: VocoderProfile) -> list[dict[
     return rows
 
 
-def _difference(bundles: Sequence[Path]) -> dict[str, float]:
+def difference(bundles: Sequence[Path]) -> dict[str, float]:
     """Speak with the first bundle's talker; return the largest difference of the samples, and the largest sample."""
     codes = _spoken(bundles[0])
     first, second = (_driver(bundle).stream(codes, range(len(codes)), 8) for bundle in bundles)
@@ -104,9 +104,7 @@ def _spoken(bundle: Path) -> list[np.ndarray[tuple[int, int], np.dtype[np.int32]
 
 def _driver(bundle: Path) -> VocoderDriver:
     manifest = load_manifest(bundle)
-    spec = manifest.vocode
-    runner = GraphRunner(bundle / spec.graph)
-    return VocoderDriver(runner, spec.state_width, spec.lookahead_frames, manifest.audio.samples_per_frame)
+    return VocoderDriver.of(GraphRunner(bundle / manifest.vocode.graph), manifest)
 
 
 if __name__ == "__main__":

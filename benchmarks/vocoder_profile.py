@@ -77,7 +77,7 @@ class VocoderProfile:
 def _events(bundle: Path, streams: int, frames: int) -> list[dict[str, Any]]:
     """Return the profiler's record of every node of RUNS runs."""
     manifest = load_manifest(bundle)
-    inputs = vocode_inputs(streams, frames, manifest.frame.width, manifest.vocode.state_width)
+    inputs = vocode_inputs(streams, frames, manifest)
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
     options.enable_cpu_mem_arena = False

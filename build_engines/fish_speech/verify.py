@@ -98,9 +98,8 @@ class FishVerifier:
         return speak(prefill, step, prompts, np.asarray([defaults, _WIDE], np.float32), steps)
 
     def _vocoder_driver(self, *, exact_products: bool) -> VocoderDriver:
-        spec, samples_per_frame = self.manifest.vocode, self.manifest.audio.samples_per_frame
-        graph = self._graph(spec.graph, exact_products=exact_products)
-        return VocoderDriver(graph, spec.state_width, spec.lookahead_frames, samples_per_frame)
+        graph = self._graph(self.manifest.vocode.graph, exact_products=exact_products)
+        return VocoderDriver.of(graph, self.manifest)
 
     def _prompt(self, rng: np.random.Generator, count: int) -> npt.NDArray[np.int32]:
         """Return random rows: text, then as many spoken frames, then a token of text to begin after."""

@@ -64,11 +64,7 @@ class PointerVerifier:
 
     def vocoder_driver(self) -> VocoderDriver:
         """Return the vocoder's graph."""
-        spec = self.manifest.vocode
-        samples_per_frame = self.manifest.audio.samples_per_frame
-        return VocoderDriver(
-            self._graph(spec.graph), spec.state_width, spec.lookahead_frames, samples_per_frame, spec.voice_width
-        )
+        return VocoderDriver.of(self._graph(self.manifest.vocode.graph), self.manifest)
 
     def prompts(self, count: int) -> list[np.ndarray[tuple[int], np.dtype[np.int32]]]:
         """Return random phonemes: prompts of different lengths."""

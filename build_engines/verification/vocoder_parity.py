@@ -9,6 +9,7 @@ import torch
 
 from build_engines.networks.offline_vocoder import OfflineVocoder
 from build_engines.verification.graph_runner import GraphRunner
+from trt_engines.manifest import Manifest
 
 _WINDOW_SAMPLES = 1024
 _FLOOR_DB = 60
@@ -31,7 +32,14 @@ class VocoderDriver:
     state_width: int
     lookahead_frames: int
     samples_per_frame: int
-    voice_width: int = 0
+    voice_width: int
+
+    @classmethod
+    def of(cls, graph: GraphRunner, manifest: Manifest) -> "VocoderDriver":
+        """Take the numbers from the manifest of the bundle that holds the graph."""
+        spec = manifest.vocode
+        samples_per_frame = manifest.audio.samples_per_frame
+        return cls(graph, spec.state_width, spec.lookahead_frames, samples_per_frame, spec.voice_width)
 
     def stream(
         self, codes: Sequence[Codes], seeds: Sequence[int], chunk_frames: int, voices: Voices | None = None

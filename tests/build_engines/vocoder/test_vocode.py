@@ -25,11 +25,7 @@ Codes = np.ndarray[tuple[int, int], np.dtype[np.int32]]
 def driver(tiny_bundle: Path) -> VocoderDriver:
     """The vocoder of the tiny bundle."""
     manifest = load_manifest(tiny_bundle)
-    graph = GraphRunner(tiny_bundle / manifest.vocode.graph)
-    spec = manifest.vocode
-    return VocoderDriver(
-        graph, spec.state_width, spec.lookahead_frames, manifest.audio.samples_per_frame, spec.voice_width
-    )
+    return VocoderDriver.of(GraphRunner(tiny_bundle / manifest.vocode.graph), manifest)
 
 
 def voices_of(count: int, seed: int) -> Vectors:
@@ -115,8 +111,6 @@ def test_samples_are_audible_and_not_clipped(driver: VocoderDriver) -> None:
 def test_another_seed_of_the_bundle_sounds_as_well(tmp_path: Path) -> None:
     """The level does not hang on the weights of seed 0."""
     manifest = make_tiny_bundle(tmp_path, seed=11)
-    graph = GraphRunner(tmp_path / manifest.vocode.graph)
-    spec = manifest.vocode
-    driver = VocoderDriver(graph, spec.state_width, spec.lookahead_frames, 240, spec.voice_width)
+    driver = VocoderDriver.of(GraphRunner(tmp_path / manifest.vocode.graph), manifest)
 
     assert 0.02 < driver.stream([codes_of(50, 1)], [3], 8)[0].std() < 0.4
