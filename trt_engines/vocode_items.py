@@ -49,13 +49,9 @@ def check_items(items: Sequence[VocodeItem], slot_count: int, manifest: Manifest
             raise EngineError(f"Slot {item.slot} was continued without a beginning; give its first item with is_first.")
 
 
-def voice_vectors(items: Sequence[VocodeItem], width: int) -> NDArray[np.float32]:
-    """Return the voice vectors float32 [items, width] of items; zeros for those that name no voice."""
-    vectors = np.zeros((len(items), width), np.float32)
-    for vector, item in zip(vectors, items, strict=True):
-        if item.voice is not None:
-            vector[:] = item.voice
-    return vectors
+def voice_vectors(voices: Sequence[NDArray[np.float32] | None], width: int) -> NDArray[np.float32]:
+    """Return voice vectors as rows float32 [voices, width]; zeros, the first voice, where there is none."""
+    return np.stack([np.zeros(width, np.float32) if voice is None else voice for voice in voices])
 
 
 def vocode_in_pieces(items: Sequence[VocodeItem], longest_frames: int, run: Run) -> list[Samples | SlotError]:

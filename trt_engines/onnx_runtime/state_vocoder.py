@@ -107,7 +107,7 @@ class StateVocoder(SlotVocoder[_Slot]):
             "state": np.stack([turn.slot.state for turn in turns]),
         }
         if width := self._manifest.vocode.voice_width:
-            inputs["voice"] = voice_vectors([turn.item for turn in turns], width)
+            inputs["voice"] = voice_vectors([turn.item.voice for turn in turns], width)
         return inputs
 
     def _carry_over(

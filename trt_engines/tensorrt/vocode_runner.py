@@ -14,6 +14,7 @@ from trt_engines.tensorrt.buckets import covering
 from trt_engines.tensorrt.device_memory import DeviceMemory
 from trt_engines.tensorrt.plan_manifest import PlanProfile
 from trt_engines.tensorrt.plan_session import PlanContext, PlanSession
+from trt_engines.vocode_items import voice_vectors
 
 
 @dataclass(frozen=True)
@@ -142,8 +143,7 @@ class VocodeRunner:
             inputs["seed"][: len(rows)] = [row.seed for row in rows]
         if "voice" in inputs:
             inputs["voice"][:] = 0
-            for vector, row in zip(inputs["voice"], rows, strict=False):  # there are more rows than that
-                vector[:] = 0 if row.voice is None else row.voice
+            inputs["voice"][: len(rows)] = voice_vectors([row.voice for row in rows], self._spec.voice_width)
 
     def _move_states(self, rows: Sequence[VocodeRow], *, inwards: bool) -> None:
         """Copy what the slots carry over into the run's rows, or back."""
