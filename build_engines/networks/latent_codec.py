@@ -4,14 +4,12 @@ Encoder (offline, not causal) -> grouped FSQ -> causal decoder -> latent, log F0
 and spectral head (`tail`). `vocoder.py` renders the spectra.
 """
 
-import math
-
 import torch
 from torch import Tensor, nn
 
 from build_engines.networks.convnext import ConvNextBlock
 from build_engines.networks.fsq import GroupedFsq
-from build_engines.networks.latent_codec_config import PITCH_NUMBERS
+from build_engines.networks.latent_codec_config import HIGHEST_LOG_F0, PITCH_NUMBERS
 from build_engines.networks.latent_codec_config import SPECTRUM_PARTS as SPECTRUM_PARTS
 from build_engines.networks.latent_codec_config import LatentCodecConfig as LatentCodecConfig
 from build_engines.networks.timbre import TimbredTail, moved_log_f0, pitch_features
@@ -142,4 +140,3 @@ class LatentCodec(nn.Module):
 
 
 VOICED_HZ = 40.0
-HIGHEST_LOG_F0 = math.log(1000.0)

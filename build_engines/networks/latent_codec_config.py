@@ -1,11 +1,13 @@
 """Sizes of the default voice's codec; free of torch, so that graphs can be built without it."""
 
+import math
 from dataclasses import dataclass
 
 SPECTRUM_PARTS = 5
 PITCH_NUMBERS = 2
 FRONT_KERNEL = 7
 FRONT_EXPANSION = 2
+HIGHEST_LOG_F0 = math.log(1000.0)
 MIDDLE_LOG_F0 = 5.0
 """Of 148 Hz, between the voices."""
 

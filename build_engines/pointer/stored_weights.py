@@ -10,12 +10,12 @@ from onnx import TensorProto, numpy_helper
 
 from build_engines.errors import CheckpointError
 from build_engines.graph.builder import CONSTANT_STEM
+from build_engines.graph.quantization import EIGHT_BITS
 from build_engines.graph.storage import Storage
 
 Array = npt.NDArray[np.float32]
 
 _PACKED, _SCALES = ".packed", ".scales"
-_ZERO_POINT = np.float32(128)
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class StoredWeights:
         for name, tensor in tensors.items():
             if name.endswith(_PACKED):
                 stem = name.removesuffix(_PACKED)
-                arrays[stem] = _restored(*(numpy_helper.to_array(tensors[part]) for part in (name, f"{stem}{_SCALES}")))
+                packed, scales = (numpy_helper.to_array(tensors[part]) for part in (name, f"{stem}{_SCALES}"))
+                arrays[stem] = EIGHT_BITS.dequantize(packed, scales, packed.shape[1] * packed.shape[2])
             elif not name.endswith(_SCALES):
                 arrays[name] = numpy_helper.to_array(tensor).astype(np.float32)
         return cls(path, arrays, _storage_of(model, tensors))
@@ -62,12 +63,6 @@ class StoredWeights:
                 f"{self.path} holds {name} as {list(array.shape)}, which is not {list(shape)}. Only bundles with the "
                 "sizes of the default voice can be rebuilt by the command; pass others to `rebuild`."
             ) from error
-
-
-def _restored(packed: npt.NDArray[np.uint8], scales: Array) -> Array:
-    """Multiply blocks of 8 bits [rows, blocks, block size] by their scales, as a graph does when it is loaded."""
-    steps = packed.astype(np.float32) - _ZERO_POINT
-    return np.asarray((steps * scales[..., None]).reshape(len(packed), -1), np.float32)
 
 
 def _storage_of(model: onnx.ModelProto, tensors: dict[str, TensorProto]) -> Storage:

@@ -10,7 +10,7 @@ from build_engines.graph.builder import GraphBuilder
 from build_engines.graph.layers import Weights, layer_norm, linear
 from build_engines.graph.storage import Storage
 from build_engines.graph.value import Value
-from build_engines.networks.latent_codec_config import LatentCodecConfig
+from build_engines.networks.latent_codec_config import HIGHEST_LOG_F0, LatentCodecConfig
 from build_engines.pointer.talker_weights import fsq_scalars
 from build_engines.vocoder.carried_state import CarriedState
 from build_engines.vocoder.convnext import streamed_block
@@ -19,8 +19,6 @@ from build_engines.vocoder.source_filter import SourceFilter
 from build_engines.vocoder.spectral_head import Spectra, spectral_head
 from build_engines.vocoder.stream_clock import StreamClock
 from build_engines.vocoder.timbre import Timbre
-
-_HIGHEST_LOG_F0 = float(np.log(1000.0))
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class CodecVocoder:
         timbre = Timbre.of(graph, self.config, self.weights) if self.config.timbre_width else None
         if timbre is not None:
             log_f0 = timbre.pitch(log_f0)
-        log_f0 = graph.op("Min", [log_f0, np.asarray(_HIGHEST_LOG_F0, np.float32)])
+        log_f0 = graph.op("Min", [log_f0, np.asarray(HIGHEST_LOG_F0, np.float32)])
         f0_hz = graph.where(is_voiced, graph.op("Exp", [log_f0]), np.zeros(1, np.float32))
         hidden = latent * clock.inside[0]
         if timbre is not None:
