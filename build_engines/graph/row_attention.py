@@ -7,6 +7,7 @@ definition of the node in standard operators with it; a runtime that lacks the o
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import onnx
@@ -48,13 +49,17 @@ class RowAttention:
             [batch, 1, heads * head_dim].
         """
         config, inputs = self.config, [joint, _UNUSED, _UNUSED, *cache, self.position, longest, *self.rope]
-        heads = {"num_heads": config.heads, "kv_num_heads": config.kv_heads}
-        attributes = heads | {"do_rotary": 1, "rotary_interleaved": 1}
         shapes = dict.fromkeys(written, cache_shape(config))
-        return joint.graph.call(self.definition(list(attributes)), inputs, shapes, attributes)
+        return joint.graph.call(self._definition, inputs, shapes, self._attributes)
 
-    def definition(self, attributes: Sequence[str]) -> onnx.FunctionProto:
-        """Return what the operator does, in standard operators."""
+    @property
+    def _attributes(self) -> dict[str, int]:
+        heads = {"num_heads": self.config.heads, "kv_num_heads": self.config.kv_heads}
+        return heads | {"do_rotary": 1, "rotary_interleaved": 1}
+
+    @cached_property
+    def _definition(self) -> onnx.FunctionProto:
+        """What the operator does, in standard operators; the same for every layer."""
         config, graph = self.config, GraphBuilder(OPERATOR)
         joint = graph.input("joint", np.float32, ["B", 1, head_count(config) * config.head_dim])
         cache = {name: graph.input(name, np.float32, cache_shape(config)) for name in "kv"}
@@ -71,7 +76,7 @@ class RowAttention:
         columns = graph.arange(graph.size(cache["k"], 2)).reshape(1, 1, 1, -1)
         mixed = graph.op("Attention", [queries, *written, columns <= place.unsqueeze(2, 3)])
         graph.output("mixed", merged(mixed, config), ["B", 1, config.heads * config.head_dim])
-        return graph.function(CONTRIB_DOMAIN, _INPUTS, ("mixed", "k_out", "v_out"), attributes)
+        return graph.function(CONTRIB_DOMAIN, _INPUTS, ("mixed", "k_out", "v_out"), list(self._attributes))
 
 
 def cache_shape(config: TransformerConfig) -> list[int | str]:
