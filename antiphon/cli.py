@@ -3,7 +3,7 @@
 The files are imported when their command runs, so that `antiphon --help` is there at once.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -126,11 +126,10 @@ def voices_create(
     """Make a voice of a recording, with the consent of the person who is heard."""
     from antiphon import voices as command
     from antiphon.say import connection
+    from antiphon_client.new_voice import Consent, NewVoice
 
-    voice = command.new_voice(
-        name, transcript, command.consent(speaker, statement, given),
-        language=language, display_name=display_name, description=description,
-    )  # fmt: skip
+    consent = Consent(speaker, statement, given or datetime.now(UTC))
+    voice = NewVoice(name, transcript, consent, language, display_name, description)
     command.create(server, connection(api_key, tls), voice, recording)
 
 

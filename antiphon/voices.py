@@ -3,14 +3,13 @@
 import asyncio
 import sys
 from collections.abc import Callable, Coroutine
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 from antiphon.say import explained
 from antiphon_client.aio import AsyncClient
 from antiphon_client.errors import AntiphonError
-from antiphon_client.new_voice import Consent, NewVoice
+from antiphon_client.new_voice import NewVoice
 from antiphon_client.options import ConnectionOptions
 from antiphon_client.voice import Voice
 
@@ -24,18 +23,6 @@ def run(server: str, connection: ConnectionOptions, language: str) -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-
-
-def consent(speaker: str, statement: str, given: datetime | None) -> Consent:
-    """The permission that the options of the command line state."""
-    return Consent(speaker, statement, given or datetime.now(UTC))
-
-
-def new_voice(
-    name: str, transcript: str, consent: Consent, *, language: str, display_name: str, description: str
-) -> NewVoice:
-    """The voice that the options of the command line ask for."""
-    return NewVoice(name, transcript, consent, language, display_name, description)
 
 
 def create(server: str, connection: ConnectionOptions, voice: NewVoice, recording: Path) -> None:
