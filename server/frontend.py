@@ -65,7 +65,7 @@ def load_frontend(
     if kind == "phonemes":
         return PhonemeFrontend(bundle_dir, manifest)
     if kind == "fish_speech":
-        return _fish_frontend(bundle_dir, manifest, custom_dir, segments or SegmentSettings())
+        return _fish_frontend(bundle_dir, manifest, custom_dir, segments)
     raise ManifestError(
         f"{bundle_dir / MANIFEST_NAME}: `frontend.kind` is {kind!r}, but this server has only 'phonemes' and "
         "'fish_speech'; use another bundle or a newer server."
@@ -73,7 +73,7 @@ def load_frontend(
 
 
 def _fish_frontend(
-    bundle_dir: Path, manifest: Manifest, custom_dir: Path | None, segments: SegmentSettings
+    bundle_dir: Path, manifest: Manifest, custom_dir: Path | None, segments: SegmentSettings | None
 ) -> Frontend:
     try:  # only now: the voice that ships needs none of what this imports
         from server.fish_speech.frontend import load_fish_frontend

@@ -11,9 +11,7 @@ _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|[A-Za-z]{2,8});")
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴-⁹⁻⁺]{2,}|[⁰¹⁴-⁹]")
 _DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 # A character with the marks, joiners and variation selectors that belong to it; line ends stay line ends.
-_MARKS = "\u200d" + "".join(
-    f"\\U{code:08x}" for code in range(0x300, 0x20000) if unicodedata.category(chr(code))[0] == "M"
-)
+_MARKS = "\u200d" + "".join(char for char in map(chr, range(0x300, 0x20000)) if unicodedata.category(char)[0] == "M")
 _CLUSTER = re.compile(f"\r\n|[^{_MARKS}][{_MARKS}]*|[{_MARKS}]+")
 _LINE_ENDS = "\n\r\x0b\x0c\x85\u2028\u2029"
 # Read by the rules of `reading`, or by the G2P behind them.
