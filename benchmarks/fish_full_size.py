@@ -17,7 +17,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ import onnx
 
 from benchmarks.quartiles import allow_realtime, quartiles_s
 from benchmarks.record import RESULTS, record
-from benchmarks.step_floor import StepTimer
+from benchmarks.step_floor import StepTimer, reading
 from trt_engines.base import Engine, PrefillChunk, VocodeItem
 from trt_engines.engine_options import EngineOptions
 from trt_engines.load import load_engine
@@ -164,13 +163,6 @@ def vocode_of(engine: Engine) -> Callable[[], object]:
     frames = np.ones((_CALL_FRAMES, engine.manifest.frame.width), np.int32)
     engine.vocoder.vocode([VocodeItem(0, frames, 0, is_first=True, is_last=False)])
     return lambda: engine.vocoder.vocode([VocodeItem(0, frames, 0, is_first=False, is_last=False)])
-
-
-def reading(byte_count: int, threads: int) -> Callable[[], object]:
-    """Return a read of this many bytes, each thread its share."""
-    shares = [np.ones(byte_count // threads // 4, np.float32) for _ in range(threads)]
-    executor = ThreadPoolExecutor(threads)
-    return lambda: list(executor.map(lambda share: np.dot(share, share), shares))
 
 
 def bytes_read(path: Path) -> int:
