@@ -65,7 +65,7 @@ def cloning_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def workplace(tmp_path: Path) -> Path:
+def scratch(tmp_path: Path) -> Path:
     """A directory with the recording that an example sends."""
     with wave.open(str(tmp_path / "anna.wav"), "wb") as file:
         file.setparams((1, 2, 44_100, 0, "NONE", ""))
@@ -88,20 +88,20 @@ def _serving(bundle: Path, **variables: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=[f"{page}-{index}" for index, (page, _) in enumerate(EXAMPLES)])
-def test_examples_run(example: tuple[str, str], server: str, workplace: Path) -> None:
+def test_examples_run(example: tuple[str, str], server: str, scratch: Path) -> None:
     """An example of a page is a complete program that ends without an error or a warning."""
-    done = _run(example[1].replace("localhost:50051", server), workplace)
+    done = _run(example[1].replace("localhost:50051", server), scratch)
 
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_example_of_a_voice_makes_one(cloning_server: str, workplace: Path) -> None:
+def test_the_example_of_a_voice_makes_one(cloning_server: str, scratch: Path) -> None:
     """Where voices can be made, the example makes one and hears it, instead of being told that none can be made."""
     (example,) = (code for _, code in EXAMPLES if "create_voice" in code)
-    done = _run(example.replace("localhost:50051", cloning_server), workplace)
+    done = _run(example.replace("localhost:50051", cloning_server), scratch)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert (workplace / "morning.wav").stat().st_size > 1000
+    assert (scratch / "morning.wav").stat().st_size > 1000
 
 
 def _run(program: str, directory: Path) -> subprocess.CompletedProcess[str]:
