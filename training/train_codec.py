@@ -11,11 +11,11 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from tqdm import tqdm
 
 from build_engines.networks.latent_codec import VOICED_HZ, LatentCodec, LatentCodecConfig
 from training import checkpoint
 from training.dataset import Sentence, read_sentences_of, read_shards
+from training.loss_loop import LossLoop
 from training.teacher import output_stack_weights
 
 CROP_FRAMES = 128
@@ -124,23 +124,19 @@ def train(data: Path, out: Path, steps: int, shard_count: int) -> None:
         optimizer.load_state_dict(state["optimizer"])
         step = state["step"]
     sampler = CropSampler(sentences, seed=step)
-    recent: list[dict[str, float]] = []
-    with tqdm(total=steps, initial=step, desc="codec", unit="step") as progress:
-        while step < steps:
-            for group in optimizer.param_groups:
-                group["lr"] = rate_at(step, steps)
-            parts = losses(codec, *sampler.draw())
-            optimizer.zero_grad(set_to_none=True)
-            torch.stack([LOSS_WEIGHTS[name] * part for name, part in parts.items()]).sum().backward()
-            torch.nn.utils.clip_grad_norm_(learned, 1.0)
-            optimizer.step()
-            step += 1
-            progress.update()
-            recent = [*recent, {name: part.item() for name, part in parts.items()}][-REPORT_EVERY:]
-            if step % REPORT_EVERY == 0:
-                progress.set_postfix({name: f"{np.mean([item[name] for item in recent]):.3f}" for name in parts})
-            if step % SAVE_EVERY == 0 or step == steps:
-                checkpoint.save(out, {"codec": codec.state_dict(), "optimizer": optimizer.state_dict(), "step": step})
+
+    def save(done: int) -> None:
+        checkpoint.save(out, {"codec": codec.state_dict(), "optimizer": optimizer.state_dict(), "step": done})
+
+    LossLoop(
+        "codec",
+        optimizer,
+        lambda: losses(codec, *sampler.draw()),
+        lambda at: rate_at(at, steps),
+        save,
+        SAVE_EVERY,
+        REPORT_EVERY,
+    ).run(step, steps, LOSS_WEIGHTS)
 
 
 def rate_at(step: int, steps: int) -> float:

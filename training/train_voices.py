@@ -11,16 +11,15 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from build_engines.networks.latent_codec import LatentCodec
 from build_engines.networks.latent_codec_config import LatentCodecConfig
 from build_engines.networks.pointer_talker_config import PointerTalkerConfig
 from build_engines.networks.source_filter import SourceFilter
-from build_engines.networks.timbre import moved_log_f0
 from build_engines.pointer.rebuild import StoredNetworks
 from training import checkpoint
 from training.kokoro import HOP_SAMPLES, Floats, Kokoro, VoicePacks
+from training.loss_loop import LossLoop
 from training.recipe import Recipe
 from training.voice_data import Said, pitch_of, pitch_of_first, render, said_by_talker
 from training.voice_list import OTHER_VOICES
@@ -81,46 +80,41 @@ class Lesson:
 def train(recipe: Recipe) -> None:
     """Train to `recipe.voice_steps`, resumably; writes `recipe.voices`."""
     manifest = load_manifest(recipe.bundle)
-    sizes = replace(LatentCodecConfig(), timbre_width=0), PointerTalkerConfig()
-    plain = StoredNetworks(recipe.bundle, *sizes).networks(manifest).codec
+    plain = StoredNetworks(recipe.bundle, LatentCodecConfig(), PointerTalkerConfig()).networks(manifest).codec
     codec = LatentCodec(replace(plain.config, timbre_width=TIMBRE_WIDTH))
     codec.load_state_dict(plain.state_dict(), strict=False)
-    assert codec.timbre is not None
+    timbre = codec.timbre
+    assert timbre is not None
     lessons = _lessons(recipe, said_by_talker(recipe.bundle, manifest, plain, recipe.voice_data))
     vectors = Vectors(len(OTHER_VOICES), TIMBRE_WIDTH)
-    learned = [*codec.timbre.parameters(), *vectors.parameters()]
     groups: list[dict[str, Any]] = [
-        {"params": [*codec.timbre.parameters()]},
+        {"params": [*timbre.parameters()]},
         {"params": [*vectors.parameters()], "weight_decay": 0.0},
     ]
     optimizer = torch.optim.AdamW(groups, PEAK_RATE, betas=(0.9, 0.98), weight_decay=0.01)
     step = 0
     if state := checkpoint.load(recipe.voices):
-        codec.timbre.load_state_dict(state["timbre"])
+        timbre.load_state_dict(state["timbre"])
         vectors.load_state_dict(state["vectors"])
         optimizer.load_state_dict(state["optimizer"])
         step = state["step"]
     coach = _Coach(codec, vectors, lessons, np.random.default_rng(step))
-    recent: list[dict[str, float]] = []
-    with tqdm(total=recipe.voice_steps, initial=step, desc="voices", unit="step") as progress:
-        while step < recipe.voice_steps:
-            for group in optimizer.param_groups:
-                group["lr"] = rate_at(step, recipe.voice_steps)
-            parts = coach.losses()
-            optimizer.zero_grad(set_to_none=True)
-            torch.stack([*parts.values()]).sum().backward()
-            torch.nn.utils.clip_grad_norm_(learned, 1.0)
-            optimizer.step()
-            step += 1
-            progress.update()
-            recent = [*recent, {name: part.item() for name, part in parts.items()}][-REPORT_EVERY:]
-            if step % REPORT_EVERY == 0:
-                progress.set_postfix({name: f"{np.mean([item[name] for item in recent]):.3f}" for name in parts})
-            if step % SAVE_EVERY == 0 or step == recipe.voice_steps:
-                state = {"timbre": codec.timbre.state_dict(), "vectors": vectors.state_dict(), "step": step}
-                numbers = {lesson.voice: lesson.numbers for lesson in lessons}
-                pitch = torch.tensor([numbers[voice] for voice in range(len(OTHER_VOICES))])
-                checkpoint.save(recipe.voices, {**state, "optimizer": optimizer.state_dict(), "pitch": pitch})
+    numbers = {lesson.voice: lesson.numbers for lesson in lessons}
+    pitch = torch.tensor([numbers[voice] for voice in range(len(OTHER_VOICES))])
+
+    def save(done: int) -> None:
+        state = {"timbre": timbre.state_dict(), "vectors": vectors.state_dict(), "step": done}
+        checkpoint.save(recipe.voices, {**state, "optimizer": optimizer.state_dict(), "pitch": pitch})
+
+    LossLoop(
+        "voices",
+        optimizer,
+        coach.losses,
+        lambda at: rate_at(at, recipe.voice_steps),
+        save,
+        SAVE_EVERY,
+        REPORT_EVERY,
+    ).run(step, recipe.voice_steps)
 
 
 def rate_at(step: int, steps: int) -> float:
@@ -158,21 +152,16 @@ class _Coach:
 def _lessons(recipe: Recipe, said: list[Said]) -> list[Lesson]:
     """Let every voice say its share of the sentences, so that all of them are said by some."""
     kokoro, packs, first = Kokoro(), VoicePacks(recipe.voice_data), pitch_of_first(said)
-    lessons = []
+    source_filter, lessons = SourceFilter(LatentCodecConfig()), []
     for index, voice in enumerate(OTHER_VOICES):
         numbers = pitch_of(kokoro, packs, voice.pack, said).numbers(first)
         order = np.random.default_rng(index).permutation(len(said))[: recipe.voice_sentences]
         share = [said[place] for place in order]
         sounds = render(kokoro, packs, voice.pack, numbers, share, recipe.voice_data / f"{voice.pack}.npz")
         for item, sound in zip(share, sounds, strict=True):
-            lessons.append(Lesson(index, item, numbers, _pulses(item, numbers), sound))
+            pulses = source_filter.pulses(torch.from_numpy(item.f0_hz(numbers))[None])
+            lessons.append(Lesson(index, item, numbers, pulses[0].numpy(), sound))
     return lessons
-
-
-def _pulses(item: Said, numbers: tuple[float, float]) -> Floats:
-    log_f0 = moved_log_f0(torch.from_numpy(item.log_f0)[None], torch.tensor([numbers]))
-    f0_hz = torch.where(torch.from_numpy(item.is_voiced), log_f0.exp(), 0.0)
-    return np.asarray(SourceFilter(LatentCodecConfig()).pulses(f0_hz)[0].numpy(), np.float32)
 
 
 def _within(frames: int) -> tuple[slice, slice]:

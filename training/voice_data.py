@@ -16,6 +16,7 @@ from tqdm import tqdm
 
 from build_engines.networks.latent_codec import LatentCodec
 from build_engines.networks.pointer_talker_config import END_ADVANCE
+from build_engines.networks.timbre import moved_log_f0
 from build_engines.verification.graph_runner import GraphRunner
 from build_engines.verification.talker_run import TalkerDriver, TalkerRun
 from training.kokoro import VOICED_HZ, Floats, Kokoro, VoicePacks
@@ -50,6 +51,12 @@ class Said:
     latent: Floats
     log_f0: Floats
     is_voiced: npt.NDArray[np.bool_]
+
+    def f0_hz(self, numbers: tuple[float, float]) -> Floats:
+        """Return the pitch float32 [frames] of a voice with these numbers, 0 where unvoiced."""
+        log_f0 = moved_log_f0(torch.from_numpy(self.log_f0)[None], torch.tensor([numbers]))
+        f0_hz: Floats = torch.where(torch.from_numpy(self.is_voiced), log_f0.exp(), 0.0)[0].numpy()
+        return f0_hz
 
 
 @dataclass(frozen=True)
@@ -104,10 +111,8 @@ def render(
     if not path.exists():
         made = {}
         for index, item in enumerate(tqdm(said, desc=pack, unit="sentence")):
-            log_f0 = item.log_f0 * (1 + numbers[0]) + numbers[1]
-            f0_hz = np.where(item.is_voiced, np.exp(log_f0), 0.0).astype(np.float32)
             style = packs.style(pack, len(item.ids) - 2)
-            made[str(index)] = kokoro.speak(item.ids, item.durations, f0_hz, style).astype(np.float16)
+            made[str(index)] = kokoro.speak(item.ids, item.durations, item.f0_hz(numbers), style).astype(np.float16)
         np.savez(path, allow_pickle=False, **made)
     with np.load(path) as kept:
         return [_without_delay(kept[str(index)].astype(np.float32)) for index in range(len(kept.files))]
